@@ -1,0 +1,2 @@
+//! The `hak` command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Turns a checked hak spec into the tokens of an allocator.

@@ -1,0 +1,1 @@
+//! The hak_allocator! procedural macro.

@@ -1,0 +1,125 @@
+//! The checked model: what a spec means, with every default filled in and every count resolved.
+//!
+//! `Spec` is the waist of the hourglass: the macro and the command line flow into it, code and
+//! reports flow out of it. A `Spec` is always consistent; whoever holds one need not check again.
+
+use std::path::PathBuf;
+
+/// Bytes of a unit, the grain in which a superslab is cut into slabs and spans.
+pub const UNIT_BYTES: u32 = 64 << 10;
+/// Bytes of a superslab, and its alignment.
+pub const SUPERSLAB_BYTES: u32 = 2 << 20;
+/// Most blocks a slab may hold: one free bit each, 64 words of 64 bits.
+pub const SLAB_BLOCKS_MAX: u32 = 4096;
+/// Fewest blocks a slab is cut into; larger classes take slabs of several units.
+pub const SLAB_BLOCKS_MIN: u32 = 8;
+/// Most units a slab may take.
+pub const SLAB_UNITS_MAX: u32 = 16;
+/// Smallest class: with 4096 blocks it fills one unit.
+pub const CLASS_BYTES_MIN: u32 = 16;
+/// Largest class: `SLAB_BLOCKS_MIN` of them fill a slab of `SLAB_UNITS_MAX` units.
+pub const CLASS_BYTES_MAX: u32 = SLAB_UNITS_MAX * UNIT_BYTES / SLAB_BLOCKS_MIN;
+/// Most classes a spec may have.
+pub const CLASSES_MAX: usize = 128;
+/// Most blocks one magazine may hold.
+pub const SLOTS_MAX: u32 = 1024;
+/// Largest span: half of a superslab, so that a fresh one always has room for it.
+pub const SPAN_BYTES_MAX: u32 = 1 << 20;
+/// Classes above this size take `cache.refill.mid` when neither they nor `hints.hot` say otherwise.
+pub const MID_ABOVE_BYTES: u32 = 1024;
+
+/// One allocator, as its spec describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spec {
+    /// Type name, a Rust identifier (may be a keyword only in raw form, which is refused).
+    pub name: String,
+    /// First line of the type's rustdoc; empty when the spec has none.
+    pub summary: String,
+    /// Size classes, from the smallest. Never empty.
+    pub classes: Vec<Class>,
+    /// Layers between a thread and the slabs.
+    pub layers: Layers,
+    /// Which way branches usually go, and what is inlined.
+    pub hints: Hints,
+    /// Requests of at most this many bytes that no class serves become spans of units.
+    pub spans_to: u32,
+    /// Bytes of freed huge mappings kept for reuse.
+    pub keep: u64,
+    /// Every file that was read, absolute, the spec itself first. Shipped specs are not files.
+    pub files: Vec<PathBuf>,
+}
+
+/// One size class with its counts resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Class {
+    /// Block size in bytes, a multiple of 8.
+    pub bytes: u32,
+    /// Blocks one magazine holds, at least 1.
+    pub slots: u32,
+    /// Blocks fetched from slabs when cache and depot are empty; 1 to `slots`.
+    pub refill: u32,
+    /// Blocks fetched when a thread first uses the class; 1 to `slots`.
+    pub prewarm: u32,
+    /// Full magazines the depot keeps at most; 0 without a depot.
+    pub depot: u32,
+    /// Units of one slab.
+    pub units: u32,
+    /// Blocks of one slab.
+    pub blocks: u32,
+    /// Place among `hints.hot`, counted from 0; `None` when not hot.
+    pub hot: Option<u32>,
+}
+
+impl Class {
+    /// Bytes at a slab's end that no block covers.
+    pub fn tail(&self) -> u32 {
+        self.units * UNIT_BYTES - self.blocks * self.bytes
+    }
+
+    /// Largest power of two that divides the block size: the alignment every block has.
+    pub fn align(&self) -> u32 {
+        1 << self.bytes.trailing_zeros()
+    }
+}
+
+/// Cache layers in front of the slabs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layers {
+    /// `["magazine"]`
+    Magazine,
+    /// `["magazine", "depot"]`
+    MagazineDepot,
+}
+
+/// Branch and inlining hints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hints {
+    /// alloc finds a cached block.
+    pub hit: Likely,
+    /// dealloc finds room in the cache.
+    pub room: Likely,
+    /// The request is within the largest class.
+    pub small: Likely,
+    /// What is inlined into callers.
+    pub inline: Inline,
+}
+
+/// Which way a branch usually goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Likely {
+    /// Usually true: the other side is cold.
+    Likely,
+    /// Usually false: this side is cold.
+    Unlikely,
+    /// No hint.
+    None,
+}
+
+/// How much of alloc and dealloc is inlined into callers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inline {
+    /// The hit path, always.
+    Always,
+    /// Nothing: every call is a call.
+    Never,
+}

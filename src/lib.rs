@@ -1,0 +1,1 @@
+//! hak: a TOML file becomes a memory allocator.
