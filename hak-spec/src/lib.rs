@@ -1,1 +1,32 @@
 //! Reads and checks hak's spec language: TOML in, a checked model out.
+//!
+//! ```text
+//! text ─► load: file and bases ─► read: shape, by `keys` ─► raw: as written, merged
+//!      ─► rules: meaning ─► classes: counts resolved ─► Spec
+//! ```
+//!
+//! Every problem of a spec is found in one go; [`Report`] holds them in source order.
+
+mod check;
+mod classes;
+#[cfg(feature = "describe")]
+pub mod describe;
+mod file;
+pub mod keys;
+mod load;
+mod names;
+mod problem;
+mod raw;
+mod read;
+mod rules;
+mod shipped;
+mod source;
+mod spec;
+mod units;
+mod words;
+
+pub use load::{load, load_as, parse};
+pub use names::{is_identifier, type_name};
+pub use problem::{Problem, Report};
+pub use shipped::shipped;
+pub use spec::*;

@@ -1,0 +1,70 @@
+//! Alloc and dealloc of a known class: one branch, and what lies behind it out of line.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use hak_spec::{Likely, Spec};
+
+/// A branch whose condition says that the slow path is needed, hinted as the spec says.
+fn branch(usually_fast: Likely, condition: TokenStream, slow: TokenStream) -> TokenStream {
+    match usually_fast {
+        Likely::Likely => quote! { if #condition { cold_path(); #slow } },
+        Likely::Unlikely => quote! { if #condition { #slow } cold_path(); },
+        Likely::None => quote! { if #condition { #slow } },
+    }
+}
+
+/// The functions that serve a class.
+pub(crate) fn paths(spec: &Spec) -> TokenStream {
+    let miss = branch(spec.hints.hit, quote!(bin.is_empty()), quote!(return alloc_slow(class);));
+    let full = branch(
+        spec.hints.room,
+        quote!(bin.is_full()),
+        quote!(return unsafe { dealloc_slow(block, class) };),
+    );
+    quote! {
+        /// A block of a class. `class` is below the number of classes.
+        #[inline(always)]
+        unsafe fn alloc_class(class: usize) -> *mut u8 {
+            CACHE.with(|cache| {
+                let bin = unsafe { cache.bin(class) };
+                #miss
+                unsafe { bin.pop() }
+            })
+        }
+
+        /// Takes back a block of a class, which no one uses any more.
+        #[inline(always)]
+        unsafe fn dealloc_class(block: *mut u8, class: usize) {
+            CACHE.with(|cache| {
+                let bin = unsafe { cache.bin(class) };
+                #full
+                unsafe { bin.push(block) };
+            })
+        }
+
+        #[cold]
+        #[inline(never)]
+        fn alloc_slow(class: usize) -> *mut u8 {
+            CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, class) })
+        }
+
+        #[cold]
+        #[inline(never)]
+        unsafe fn dealloc_slow(block: *mut u8, class: usize) {
+            CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, class, block) })
+        }
+
+        #[cold]
+        #[inline(never)]
+        fn alloc_large(bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
+            HEAP.alloc_large(bytes, align, zeroed)
+        }
+
+        #[cold]
+        #[inline(never)]
+        unsafe fn dealloc_large(start: *mut u8, bytes: usize, align: usize) {
+            unsafe { HEAP.dealloc_large(start, bytes, align) }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Every path that generated code mentions. Nothing else in this crate spells one.
+//!
+//! Generated code begins with these imports, inside a block of its own. An import in a block
+//! shadows whatever the user's module calls by the same name, a `mod u8 {}` included, and needs
+//! no prelude.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+/// The paths, for one place that the crate `hak` is known by.
+pub(crate) struct Names<'a> {
+    face: &'a TokenStream,
+}
+
+impl<'a> Names<'a> {
+    pub(crate) fn new(face: &'a TokenStream) -> Self {
+        Names { face }
+    }
+
+    /// The imports at the head of the generated block.
+    pub(crate) fn uses(&self) -> TokenStream {
+        let face = self.face;
+        quote! {
+            use ::core::alloc::{GlobalAlloc, Layout};
+            use ::core::hint::cold_path;
+            use ::core::option::Option::{self, None, Some};
+            use ::core::primitive::{bool, str, u8, usize};
+            use ::core::ptr;
+            use #face::__private as runtime;
+            use runtime::{Cache, Class, Depot, Heap, Large, NoDepot, SizeClass, Stats};
+        }
+    }
+
+    /// The imports of a stub.
+    pub(crate) fn stub_uses(&self) -> TokenStream {
+        let face = self.face;
+        quote! {
+            use ::core::alloc::{GlobalAlloc, Layout};
+            use ::core::primitive::u8;
+            use ::core::ptr;
+            use #face::__private::Stats;
+        }
+    }
+}
+
+/// What the generated type derives.
+pub(crate) fn derives() -> TokenStream {
+    quote! {
+        #[derive(
+            ::core::clone::Clone,
+            ::core::marker::Copy,
+            ::core::fmt::Debug,
+            ::core::default::Default
+        )]
+    }
+}

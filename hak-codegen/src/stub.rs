@@ -1,0 +1,47 @@
+//! What is declared in place of an allocator whose spec is wrong.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use crate::Target;
+use crate::names::{self, Names};
+
+/// A type with the allocator's interface that serves nothing. It stands beside the errors of its
+/// spec, so that no second error follows from the first, and is never run.
+pub fn stub(target: &Target, name: &Ident) -> TokenStream {
+    let Target { attributes, visibility, .. } = target;
+    let uses = Names::new(&target.face).stub_uses();
+    let derives = names::derives();
+    let instance = target.instance(name);
+    quote! {
+        /// Stands for an allocator whose spec has errors.
+        #attributes
+        #derives
+        #visibility struct #name;
+
+        #[allow(unsafe_code, clippy::all, clippy::pedantic, clippy::restriction)]
+        const _: () = {
+            #uses
+
+            impl #name {
+                /// Nothing.
+                pub fn stats() -> Stats<0> {
+                    Stats { classes: [], superslab_bytes: 0, kept_bytes: 0 }
+                }
+
+                /// Does nothing.
+                pub fn flush() {}
+            }
+
+            unsafe impl GlobalAlloc for #name {
+                unsafe fn alloc(&self, _: Layout) -> *mut u8 {
+                    ptr::null_mut()
+                }
+
+                unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
+            }
+        };
+
+        #instance
+    }
+}

@@ -1,0 +1,389 @@
+//! A class of one allocator: its size, and its slabs with room.
+//!
+//! # Rules
+//!
+//! 1. Slabs are taken from, listed, unlisted and retired under the class lock.
+//! 2. A slab is listed while it has room. A slab may stay listed for a moment with no block to
+//!    take: its giver is between two steps. A taker then goes on to the next.
+//! 3. The last listed slab is kept when it becomes whole, so that a program which allocates and
+//!    frees one block does not make and retire a slab each time.
+
+use core::ptr::{self, NonNull};
+
+use crate::fatal;
+use crate::magazine::{self, Magazine};
+use crate::slab::{self, BLOCKS_MAX, DoubleFree, Duty, Slab};
+use crate::superslab::{self, Superslab, UNIT_BYTES};
+use crate::sync::Mutex;
+
+/// Reciprocals of block sizes are scaled by this power of two.
+const RECIPROCAL_SHIFT: u32 = 42;
+/// Most units of a slab.
+const SLAB_UNITS_MAX: u32 = 16;
+
+/// The figures of a class, all known when the allocator is generated.
+#[derive(Debug, Clone, Copy)]
+pub struct SizeClass {
+    /// Bytes of a block, a multiple of 8.
+    pub bytes: u32,
+    /// Blocks of a magazine.
+    pub slots: u32,
+    /// Blocks fetched from slabs at a time.
+    pub refill: u32,
+    /// Blocks fetched when a thread first uses the class.
+    pub prewarm: u32,
+    /// Full magazines the depot keeps at most.
+    pub depot: u32,
+    /// Units of a slab.
+    pub units: u32,
+    /// Blocks of a slab.
+    pub blocks: u32,
+    /// `2^42 / bytes`, rounded up.
+    reciprocal: u64,
+}
+
+impl SizeClass {
+    /// A class with these figures. Figures that disagree do not compile.
+    #[must_use]
+    pub const fn new(
+        [bytes, slots, refill, prewarm, depot]: [u32; 5],
+        [units, blocks]: [u32; 2],
+    ) -> Self {
+        assert!(bytes >= 16 && bytes.is_multiple_of(8), "a block holds whole words");
+        assert!(units >= 1 && units <= SLAB_UNITS_MAX, "a slab has 1 to 16 units");
+        assert!(blocks >= 1 && blocks <= BLOCKS_MAX, "a slab has a free bit for each block");
+        assert!(blocks as u64 * bytes as u64 <= units as u64 * UNIT_BYTES as u64, "blocks fit");
+        assert!(slots >= 1 && slots as usize <= magazine::SLOTS_MAX, "slots are bounded");
+        assert!(refill >= 1 && refill <= slots, "a refill fits the magazine");
+        assert!(prewarm >= 1 && prewarm <= slots, "a prewarm fits the magazine");
+        let reciprocal = (1u64 << RECIPROCAL_SHIFT).div_ceil(bytes as u64);
+        SizeClass { bytes, slots, refill, prewarm, depot, units, blocks, reciprocal }
+    }
+
+    /// The block that a byte of a slab belongs to, counted from the slab's start.
+    ///
+    /// Multiplying by the rounded-up reciprocal equals dividing while
+    /// `offset * (reciprocal * bytes - 2^42) < 2^42`. The factor in brackets is below `bytes`, at
+    /// most 2^17, and an offset is below 2^20.
+    #[inline]
+    pub(crate) fn index_at(&self, offset: usize) -> u32 {
+        let index = (offset as u64 * self.reciprocal) >> RECIPROCAL_SHIFT;
+        // A slab has at most 4096 blocks.
+        index as u32
+    }
+}
+
+/// The process-wide part of a class.
+#[repr(align(64))]
+pub struct Class {
+    pub(crate) size: SizeClass,
+    allocator: &'static str,
+    slabs: Mutex<Slabs>,
+}
+
+/// What the class lock protects.
+struct Slabs {
+    /// First slab with room.
+    first: *mut Slab,
+    /// Slabs held.
+    held: u32,
+    /// Blocks that left slabs, and how often some did.
+    supplied: u64,
+    refills: u64,
+}
+
+// SAFETY: slabs belong to no thread; the list is used only under the lock.
+unsafe impl Send for Slabs {}
+
+/// What a class knows about itself.
+pub(crate) struct Census {
+    pub(crate) slabs: u32,
+    pub(crate) free_blocks: usize,
+    pub(crate) supplied: u64,
+    pub(crate) refills: u64,
+}
+
+impl Class {
+    /// A class of `allocator` that holds nothing yet.
+    #[must_use]
+    pub const fn new(allocator: &'static str, size: SizeClass) -> Self {
+        let slabs = Slabs { first: ptr::null_mut(), held: 0, supplied: 0, refills: 0 };
+        Class { size, allocator, slabs: Mutex::new(slabs) }
+    }
+
+    /// Takes up to `wanted` blocks from slabs into the `wanted` places from `places` on, so that
+    /// the last place gets the lowest block; says how many there are. Fewer, then in the first
+    /// places, only when the system has no memory.
+    ///
+    /// # Safety
+    ///
+    /// There are `wanted` writable places from `places` on.
+    pub(crate) unsafe fn take(&self, wanted: usize, places: *mut *mut u8) -> usize {
+        let mut slabs = self.slabs.lock();
+        // SAFETY: by this function's contract.
+        let taken = unsafe { slabs.take(self, wanted, places) };
+        slabs.supplied += taken as u64;
+        slabs.refills += 1;
+        drop(slabs);
+        if taken < wanted {
+            // SAFETY: the blocks stand in the last `taken` of the places.
+            let from = unsafe { places.add(wanted - taken) };
+            // SAFETY: both ranges lie within the places.
+            unsafe { ptr::copy(from, places, taken) };
+        }
+        taken
+    }
+
+    /// Takes one block; null when the system has no memory.
+    pub(crate) fn take_one(&self) -> *mut u8 {
+        let mut block = ptr::null_mut();
+        // SAFETY: one place for one block.
+        unsafe { self.take(1, &raw mut block) };
+        block
+    }
+
+    /// Gives blocks back to their slabs, whichever thread they came from.
+    ///
+    /// # Safety
+    ///
+    /// The blocks are of this class, owned by the caller, and no one uses them after this call.
+    pub(crate) unsafe fn give_back(&self, blocks: &[*mut u8]) {
+        let mut rest = blocks.iter().filter_map(|&block| NonNull::new(block)).peekable();
+        while let Some(block) = rest.next() {
+            // SAFETY: by this function's contract.
+            let place = unsafe { slab::place_of(&self.size, block) };
+            let mut bits = 1u64 << place.bit;
+            // Neighbours in one word go back with one atomic operation.
+            while let Some(&next) = rest.peek() {
+                // SAFETY: by this function's contract.
+                let neighbour = unsafe { slab::place_of(&self.size, next) };
+                let bit = 1u64 << neighbour.bit;
+                if neighbour.slab != place.slab || neighbour.word != place.word || bits & bit != 0 {
+                    break;
+                }
+                bits |= bit;
+                rest.next();
+            }
+            // SAFETY: by this function's contract.
+            match unsafe { Slab::give_back(place.slab, place.word, bits, self.size.blocks) } {
+                Ok(Duty::None) => {}
+                Ok(duty) => self.settle(place.slab, duty),
+                Err(DoubleFree) => self.double_free(block),
+            }
+        }
+    }
+
+    /// Gives back the blocks of a full magazine, and the magazine.
+    ///
+    /// # Safety
+    ///
+    /// The magazine is one of this class, full, and the caller's; it is gone after this call.
+    pub(crate) unsafe fn give_back_magazine(&self, full: NonNull<Magazine>) {
+        let slots = self.size.slots as usize;
+        // SAFETY: a full magazine holds a block in each slot.
+        let blocks = unsafe { core::slice::from_raw_parts(Magazine::slots(full), slots) };
+        // SAFETY: the blocks are the magazine's, which is the caller's.
+        unsafe { self.give_back(blocks) };
+        // SAFETY: it came from `Magazine::new` with as many slots as the class says.
+        unsafe { Magazine::drop(full, slots) };
+    }
+
+    /// Does what a give-back left to do, if it is still to be done (slab rule 4).
+    #[cold]
+    fn settle(&self, slab: NonNull<Slab>, duty: Duty) {
+        let mut slabs = self.slabs.lock();
+        // SAFETY: headers are never unmapped.
+        let seen = unsafe { slab.as_ref() };
+        if !seen.is_owned_by(self) {
+            return;
+        }
+        if seen.free_count() > 0 {
+            slabs.list(slab);
+        }
+        if duty == Duty::Retire && seen.free_count() == self.size.blocks.cast_signed() {
+            slabs.retire(slab, self.size.units);
+        }
+    }
+
+    #[cold]
+    fn double_free(&self, block: NonNull<u8>) -> ! {
+        let bytes = self.size.bytes;
+        fatal::die(self.allocator, format_args!("double free of {bytes}-byte block {block:p}"))
+    }
+
+    /// Counts what the class holds. Walks over all slabs there are.
+    pub(crate) fn census(&self) -> Census {
+        let slabs = self.slabs.lock();
+        let free_blocks = superslab::all()
+            .flat_map(|superslab| (1..u32::BITS).map(move |unit| Superslab::meta(superslab, unit)))
+            // SAFETY: headers are never unmapped, and a slot that never held a slab is zero, which
+            // is a slab without an owner.
+            .map(|meta| unsafe { meta.cast::<Slab>().as_ref() })
+            .filter(|slab| slab.is_owned_by(self))
+            .map(|slab| slab.free_count().max(0).cast_unsigned() as usize)
+            .sum();
+        Census { slabs: slabs.held, free_blocks, supplied: slabs.supplied, refills: slabs.refills }
+    }
+}
+
+impl Slabs {
+    /// # Safety
+    ///
+    /// As for [`Class::take`], except that blocks stand in the last places.
+    unsafe fn take(&mut self, class: &Class, wanted: usize, places: *mut *mut u8) -> usize {
+        let mut taken = 0;
+        let mut next = NonNull::new(self.first);
+        while taken < wanted {
+            let Some(slab) = next.or_else(|| self.grow(class)) else { break };
+            // SAFETY: `taken` places from the end are used.
+            let end = unsafe { places.add(wanted - taken) };
+            // SAFETY: the lock is held, and that many places are left below `end`.
+            taken += unsafe { Slab::take(slab, &class.size, wanted - taken, end) };
+            // SAFETY: headers are never unmapped.
+            let seen = unsafe { slab.as_ref() };
+            // SAFETY: the lock is held.
+            next = NonNull::new(unsafe { Slab::links(slab) }.next);
+            if seen.free_count() <= 0 {
+                self.unlist(slab);
+            }
+        }
+        taken
+    }
+
+    /// A new slab, listed; `None` when the system has no memory.
+    #[cold]
+    fn grow(&mut self, class: &Class) -> Option<NonNull<Slab>> {
+        let run = superslab::alloc_run(class.size.units)?;
+        // SAFETY: the run was just handed out, and the lock is held.
+        let slab = unsafe { Slab::new(run, class) };
+        self.held += 1;
+        self.list(slab);
+        Some(slab)
+    }
+
+    /// Lists a slab, if it is not listed.
+    fn list(&mut self, slab: NonNull<Slab>) {
+        // SAFETY: the lock is held.
+        let links = unsafe { Slab::links(slab) };
+        if links.listed {
+            return;
+        }
+        (links.next, links.previous, links.listed) = (self.first, ptr::null_mut(), true);
+        if let Some(next) = NonNull::new(self.first) {
+            // SAFETY: the lock is held, and listed slabs are owned by this class.
+            unsafe { Slab::links(next) }.previous = slab.as_ptr();
+        }
+        self.first = slab.as_ptr();
+    }
+
+    /// Takes a slab out of the list, if it is listed.
+    fn unlist(&mut self, slab: NonNull<Slab>) {
+        // SAFETY: the lock is held.
+        let links = *unsafe { Slab::links(slab) };
+        if !links.listed {
+            return;
+        }
+        if let Some(next) = NonNull::new(links.next) {
+            // SAFETY: the lock is held, and listed slabs are owned by this class.
+            unsafe { Slab::links(next) }.previous = links.previous;
+        }
+        match NonNull::new(links.previous) {
+            // SAFETY: as above.
+            Some(previous) => unsafe { Slab::links(previous) }.next = links.next,
+            None => self.first = links.next,
+        }
+        // SAFETY: the lock is held.
+        unsafe { Slab::links(slab) }.listed = false;
+    }
+
+    /// Returns a whole slab's units, unless it is the only one with room (rule 3).
+    fn retire(&mut self, slab: NonNull<Slab>, units: u32) {
+        // SAFETY: the lock is held.
+        let links = *unsafe { Slab::links(slab) };
+        if links.next.is_null() && links.previous.is_null() {
+            return;
+        }
+        self.unlist(slab);
+        // SAFETY: headers are never unmapped.
+        unsafe { slab.as_ref() }.disown();
+        self.held -= 1;
+        // SAFETY: all blocks are free and no giver is under way (slab rule 3), so the run is ours.
+        unsafe { superslab::free_run(Superslab::of(slab.cast()), Slab::unit(slab), units) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class_of(bytes: u32, units: u32) -> Class {
+        let whole = units * u32::try_from(UNIT_BYTES).unwrap();
+        let blocks = (whole / bytes).min(BLOCKS_MAX);
+        Class::new("Test", SizeClass::new([bytes, 64, 16, 16, 0], [units, blocks]))
+    }
+
+    #[test]
+    fn the_reciprocal_divides() {
+        for (bytes, units) in [(16, 1), (24, 1), (48, 1), (7168, 1), (40_960, 5), (131_072, 16)] {
+            let class = class_of(bytes, units);
+            for offset in (0..units as usize * UNIT_BYTES).step_by(8) {
+                let expected = u32::try_from(offset / bytes as usize).unwrap();
+                assert_eq!(class.size.index_at(offset), expected, "{bytes} at {offset}");
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_come_in_address_order_from_the_last_place() {
+        let class = class_of(48, 1);
+        let mut places = [ptr::null_mut(); 100];
+        // SAFETY: there are that many places.
+        assert_eq!(unsafe { class.take(100, places.as_mut_ptr()) }, 100);
+        assert!(places.windows(2).all(|pair| pair[0].addr() == pair[1].addr() + 48));
+        // SAFETY: taken above.
+        unsafe { class.give_back(&places) };
+        assert_eq!(class.census().free_blocks, class.size.blocks as usize);
+    }
+
+    #[test]
+    fn whole_slabs_are_retired_but_for_one() {
+        let class = class_of(4096, 1);
+        let mut places = [ptr::null_mut(); 160];
+        // SAFETY: there are that many places.
+        unsafe { class.take(160, places.as_mut_ptr()) };
+        assert_eq!(class.census().slabs, 10);
+        // SAFETY: taken above.
+        unsafe { class.give_back(&places) };
+        assert_eq!(class.census().slabs, 1);
+    }
+
+    #[test]
+    fn blocks_of_many_threads_are_disjoint_and_return() {
+        let class = class_of(1024, 1);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for round in 0..2000 {
+                        let mut places = [ptr::null_mut(); 37];
+                        let wanted = round % places.len() + 1;
+                        // SAFETY: there are that many places.
+                        unsafe { class.take(wanted, places.as_mut_ptr()) };
+                        for (mark, place) in places[..wanted].iter().enumerate() {
+                            let word = place.cast::<u64>();
+                            // SAFETY: the block is ours.
+                            unsafe { word.write(mark as u64) };
+                        }
+                        for (mark, place) in places[..wanted].iter().enumerate() {
+                            // SAFETY: the block is ours.
+                            assert_eq!(unsafe { place.cast::<u64>().read() }, mark as u64);
+                        }
+                        // SAFETY: taken above.
+                        unsafe { class.give_back(&places[..wanted]) };
+                    }
+                });
+            }
+        });
+        let census = class.census();
+        assert_eq!(census.free_blocks, (census.slabs * class.size.blocks) as usize);
+    }
+}

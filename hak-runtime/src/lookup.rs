@@ -1,0 +1,66 @@
+//! From a request to its class, without a branch on the request's size.
+//!
+//! A request's *key* is `(size - 1) | (align - 1)`: one less than the size rounded up to a
+//! multiple of the alignment. Classes that serve every alignment by their place in the list alone
+//! (the generator makes sure, or adds a test) are found by the key, in a table with an entry for
+//! each granule of sizes.
+
+use core::alloc::Layout;
+
+/// The key of a request. A request of no bytes gets the largest key, which no class serves.
+#[inline(always)]
+pub const fn key(layout: Layout) -> usize {
+    layout.size().wrapping_sub(1) | (layout.align() - 1)
+}
+
+/// The place of the class that serves each granule of keys: entry `key >> shift` for all keys
+/// below `N << shift`.
+///
+/// `classes` holds block sizes and places, from small to large; the last one ends the table.
+/// Figures that disagree do not compile.
+#[must_use]
+pub const fn class_table<const N: usize, const C: usize>(
+    classes: [(usize, u8); C],
+    shift: u32,
+) -> [u8; N] {
+    let mut table = [0; N];
+    let (mut entry, mut class) = (0, 0);
+    while entry < N {
+        while classes[class].0 <= entry << shift {
+            class += 1;
+        }
+        table[entry] = classes[class].1;
+        entry += 1;
+    }
+    assert!(class == C - 1 && classes[class].0 == N << shift, "the table ends at the last class");
+    table
+}
+
+/// The place of the smallest class whose blocks have the request's size and alignment, for lists of
+/// classes in which a key alone does not find it. `classes` is as for [`class_table`].
+pub fn aligned_class(classes: &[(usize, usize)], layout: Layout) -> Option<usize> {
+    let serves = |bytes: usize| bytes >= layout.size() && bytes.is_multiple_of(layout.align());
+    if layout.size() == 0 {
+        return None;
+    }
+    classes.iter().find(|&&(bytes, _)| serves(bytes)).map(|&(_, place)| place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_finds_the_smallest_class_that_fits() {
+        const TABLE: [u8; 8] = class_table([(16, 1), (40, 2), (48, 0), (64, 3)], 3);
+        assert_eq!(TABLE, [1, 1, 2, 2, 2, 0, 3, 3]);
+    }
+
+    #[test]
+    fn a_key_rounds_up_to_the_alignment() {
+        for (size, align, rounded) in [(1, 1, 1), (33, 16, 48), (48, 16, 48), (1, 64, 64)] {
+            assert_eq!(key(Layout::from_size_align(size, align).unwrap()), rounded - 1);
+        }
+        assert_eq!(key(Layout::from_size_align(0, 4096).unwrap()), usize::MAX);
+    }
+}

@@ -1,0 +1,402 @@
+//! Shape: is every key known, and is its value of the right type and within bounds?
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeArray, DeInteger, DeString, DeTable, DeValue};
+
+use crate::keys::{self, Key, Kind, Status};
+use crate::problem::{At, Located, Problems};
+use crate::raw::{Value, Values, Written};
+use crate::units::{self, NotASize};
+use crate::words::{any_of, nearest, shown};
+
+/// Reads one text; what is wrong with its shape is added to `problems`. `None` when it is no TOML
+/// or of another version, so that nothing is known about its keys.
+pub(crate) fn read(text: &str, file: usize, problems: &mut Problems) -> Option<Written> {
+    let (root, errors) = DeTable::parse_recoverable(text);
+    for error in &errors {
+        let span = error.span().unwrap_or(0..0);
+        let mut message = error.message().to_owned();
+        if message == "duplicate key" {
+            message =
+                format!("duplicate key `{}`", shown_value(text.get(span.clone()).unwrap_or("")));
+        }
+        problems.add(Some(&At { file, span }), message);
+    }
+    let mut reader = Reader { text, file, problems, tunes: Vec::new() };
+    if !errors.is_empty() || !reader.is_of_this_version(root.get_ref()) {
+        return None;
+    }
+    let values = reader.table("", root.get_ref());
+    Some(Written { values, tunes: reader.tunes })
+}
+
+/// The value a key has when no file writes it.
+pub(crate) fn default_of(key: &Key) -> Value {
+    let text = key.default.expect("asked only for keys with a default");
+    let value = DeValue::parse(text).expect("defaults are TOML");
+    let mut problems = Problems::default();
+    let mut reader = Reader { text, file: 0, problems: &mut problems, tunes: Vec::new() };
+    reader.convert(key, &value, &format!("`{}`", key.path)).without_places()
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    file: usize,
+    problems: &'a mut Problems,
+    tunes: Vec<Values>,
+}
+
+impl Reader<'_> {
+    fn at(&self, span: Range<usize>) -> At {
+        At { file: self.file, span }
+    }
+
+    /// `schema = 1` comes first: in another version every other key may mean something else.
+    fn is_of_this_version(&mut self, root: &DeTable<'_>) -> bool {
+        let Some((_, value)) = root.iter().find(|(key, _)| key.get_ref() == "schema") else {
+            let misspelt = root.iter().any(|(key, _)| nearest(key.get_ref(), ["schema"]).is_some());
+            if !misspelt {
+                let start = self.at(0..0);
+                let draft = self.problems.add(Some(&start), "`schema` is missing");
+                draft.help("add `schema = 1`, the version of the language, as the first line");
+            }
+            return true;
+        };
+        let DeValue::Integer(version) = value.get_ref() else {
+            self.wrong_type("`schema`", "the integer 1", value);
+            return false;
+        };
+        let known = number(version) == Some(1);
+        if !known {
+            let at = self.at(value.span());
+            let message = format!("`schema = {version}` is a version of the language to come");
+            let draft = self.problems.add(Some(&at), message);
+            draft.help("this version of hak reads `schema = 1`");
+        }
+        known
+    }
+
+    /// All values of a table and of the tables in it.
+    fn table(&mut self, path: &str, table: &DeTable<'_>) -> Values {
+        let mut values = Values::new();
+        for (name, value) in table.iter() {
+            let full = join(path, name.get_ref());
+            match keys::find(&full) {
+                Some(key) => {
+                    let read = self.key(key, name.span(), value, &mut values);
+                    values.insert(key.path, read);
+                }
+                None => {
+                    let is_free = |key: &Key| !table.iter().any(|(n, _)| n.get_ref() == key.name());
+                    if let Some(key) = self.unknown(path, name, value).filter(|key| is_free(key)) {
+                        let read = self.key(key, name.span(), value, &mut values);
+                        values.insert(key.path, read);
+                    }
+                }
+            }
+        }
+        values
+    }
+
+    /// One key's value; those of a table inside go to `values` themselves.
+    fn key(
+        &mut self,
+        key: &'static Key,
+        name: Range<usize>,
+        value: &Spanned<DeValue<'_>>,
+        values: &mut Values,
+    ) -> Located<Value> {
+        let at = self.at(value.span());
+        let read = match (key.status, key.kind, value.get_ref()) {
+            (Status::NotYet, ..) => self.not_yet(key, name),
+            (Status::OnlyDefault, ..) => self.only_default(key, value),
+            (_, Kind::Table, DeValue::Table(table)) => {
+                values.extend(self.table(key.path, table));
+                Value::Table
+            }
+            (_, Kind::Tables, DeValue::Array(array)) => self.tables(key, array),
+            _ => self.convert(key, value, &format!("`{}`", key.path)),
+        };
+        Located { value: read, at: Some(at) }
+    }
+
+    /// Reports an unknown key; gives back the one it was meant to be, to read on with.
+    fn unknown(
+        &mut self,
+        table: &str,
+        name: &Spanned<DeString<'_>>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<&'static Key> {
+        let word = name.get_ref().as_ref();
+        let is_table = matches!(value.get_ref(), DeValue::Table(_));
+        let what = if is_table { "table" } else { "key" };
+        let message = format!("unknown {what} `{}`", shown(&join(table, word)));
+        let guess = nearest(word, keys::inside(table).map(|key| key.name()));
+        let at = self.at(name.span());
+        self.problems.add(Some(&at), message).help(match guess {
+            Some(guess) => format!("did you mean `{guess}`?"),
+            None => elsewhere(table, word),
+        });
+        keys::find(&join(table, guess?)).filter(|key| key.status != Status::NotYet)
+    }
+
+    fn not_yet(&mut self, key: &Key, name: Range<usize>) -> Value {
+        let at = self.at(name);
+        let message = format!("`{}` is not supported yet", key.path);
+        let draft = self.problems.add(Some(&at), message);
+        draft.help("leave it out: what it would ask for is not generated by this version of hak");
+        Value::Broken
+    }
+
+    fn only_default(&mut self, key: &Key, value: &Spanned<DeValue<'_>>) -> Value {
+        let mut ignored = Problems::default();
+        let mut reader =
+            Reader { text: self.text, file: self.file, problems: &mut ignored, tunes: Vec::new() };
+        let read = reader.convert(key, value, "").without_places();
+        if read != default_of(key) {
+            let at = self.at(value.span());
+            let default = key.default.unwrap_or_default();
+            let message = format!("`{}` other than `{default}` is not supported yet", key.path);
+            let draft = self.problems.add(Some(&at), message);
+            draft.help(format!("write `{} = {default}`, or leave it out", key.name()));
+        }
+        read
+    }
+
+    /// The entries of `[[classes.tune]]`, each with the size it is about.
+    fn tables(&mut self, key: &Key, array: &DeArray<'_>) -> Value {
+        for entry in array.iter() {
+            let at = self.at(entry.span());
+            let DeValue::Table(table) = entry.get_ref() else {
+                let subject = format!("an entry of `{}`", key.path);
+                self.wrong_type(&subject, "a table", entry);
+                continue;
+            };
+            let mut values = self.table(key.path, table);
+            if !values.contains_key("classes.tune.size") {
+                let draft = self.problems.add(Some(&at), "`classes.tune` has no `size`");
+                draft.help("say which class it is about, such as `size = 64`");
+            }
+            values.insert(key.path, Located { value: Value::Table, at: Some(at) });
+            self.tunes.push(values);
+        }
+        Value::Table
+    }
+
+    /// A value of the kind the key asks for, or a problem about `subject`.
+    fn convert(&mut self, key: &Key, value: &Spanned<DeValue<'_>>, subject: &str) -> Value {
+        match (key.kind, value.get_ref()) {
+            (Kind::Text | Kind::Time, DeValue::String(text)) => Value::Text(text.to_string()),
+            (Kind::Flag, DeValue::Boolean(flag)) => Value::Flag(*flag),
+            (Kind::Count(..), DeValue::Integer(i)) => {
+                self.bounded(key.kind, number(i), value, subject)
+            }
+            (Kind::Bytes(..), _) => self.bytes(key.kind, value, subject),
+            (Kind::Word(now, later), DeValue::String(word)) => {
+                self.word(key, (now, later), word, value)
+            }
+            (Kind::Words(..) | Kind::Sizes, DeValue::Array(array)) => self.list(key, array),
+            (Kind::Count(..), DeValue::String(text)) if text.parse::<u64>().is_ok() => {
+                let expected = expected(key.kind);
+                self.wrong_type(subject, &expected, value).help("write the number without quotes");
+                Value::Broken
+            }
+            (kind, found) => {
+                let draft = self.wrong_type(subject, &expected(kind), value);
+                if kind == Kind::Tables && matches!(found, DeValue::Table(_)) {
+                    draft.help(format!("write two brackets: `[[{}]]`", key.path));
+                }
+                Value::Broken
+            }
+        }
+    }
+
+    /// All entries of a list, or nothing when one of them is wrong.
+    fn list(&mut self, key: &Key, array: &DeArray<'_>) -> Value {
+        let subject = format!("an entry of `{}`", key.path);
+        let entries: Vec<Located<Value>> = array
+            .iter()
+            .map(|entry| {
+                let at = Some(self.at(entry.span()));
+                let value = match (key.kind, entry.get_ref()) {
+                    (Kind::Words(now, later), DeValue::String(word)) => {
+                        self.word(key, (now, later), word, entry)
+                    }
+                    (Kind::Words(now, _), _) => {
+                        self.wrong_type(&subject, &any_of(&quoted(now)), entry);
+                        Value::Broken
+                    }
+                    _ => self.bytes(keys::CLASS, entry, &subject),
+                };
+                Located { value, at }
+            })
+            .collect();
+        let broken = entries.iter().any(|entry| entry.value == Value::Broken);
+        if broken { Value::Broken } else { Value::List(entries) }
+    }
+
+    /// One word out of those that work. One that will work is refused with a message of its own,
+    /// except in a list, where the rules judge the whole.
+    fn word(
+        &mut self,
+        key: &Key,
+        (now, later): (&[&str], &[&str]),
+        word: &str,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Value {
+        let is_list = matches!(key.kind, Kind::Words(..));
+        if now.contains(&word) || (is_list && later.contains(&word)) {
+            return Value::Text(word.to_owned());
+        }
+        let at = self.at(value.span());
+        let (path, word_shown) = (key.path, shown(word));
+        let choices = any_of(&quoted(now));
+        if later.contains(&word) {
+            let message = format!("`{path} = \"{word_shown}\"` is not supported yet");
+            self.problems.add(Some(&at), format!("{message}; expected {choices}"));
+            return Value::Broken;
+        }
+        let message = match is_list {
+            true => format!("unknown entry `\"{word_shown}\"` in `{path}`"),
+            false => format!("`{path}` is `\"{word_shown}\"`"),
+        };
+        let draft = self.problems.add(Some(&at), format!("{message}; expected {choices}"));
+        let guess = nearest(word, now.iter().chain(later).copied());
+        draft.helps(guess.map(|guess| format!("did you mean `\"{guess}\"`?")));
+        Value::Broken
+    }
+
+    /// A size: an integer of bytes, or text with a unit.
+    fn bytes(&mut self, kind: Kind, value: &Spanned<DeValue<'_>>, subject: &str) -> Value {
+        let bytes = match value.get_ref() {
+            DeValue::Integer(i) => number(i),
+            DeValue::String(text) => match units::parse(text) {
+                Ok(bytes) => Some(bytes),
+                Err(NotASize::TooLarge) => None,
+                Err(NotASize::Form(guess)) => {
+                    self.not_a_size(subject, value, guess);
+                    return Value::Broken;
+                }
+            },
+            _ => {
+                self.wrong_type(subject, &expected(kind), value);
+                return Value::Broken;
+            }
+        };
+        self.bounded(kind, bytes, value, subject)
+    }
+
+    fn not_a_size(&mut self, subject: &str, value: &Spanned<DeValue<'_>>, guess: Option<String>) {
+        let at = self.at(value.span());
+        let message = format!("{subject} is `{}`, which is not a size", self.written(value));
+        let names: Vec<&str> = units::UNITS.iter().map(|(name, _)| *name).collect();
+        let units = any_of(&names);
+        let draft = self.problems.add(Some(&at), message);
+        draft.helps(guess.map(|guess| format!("did you mean `\"{guess}\"`?")));
+        draft.help(format!("a size is an integer in bytes, or a whole number and a unit: {units}"));
+    }
+
+    /// A number within the bounds of its kind; `None` is one that no 64 bits hold.
+    fn bounded(
+        &mut self,
+        kind: Kind,
+        number: Option<u64>,
+        value: &Spanned<DeValue<'_>>,
+        subject: &str,
+    ) -> Value {
+        let (Kind::Count(min, max) | Kind::Bytes(min, max)) = kind else {
+            unreachable!("only numbers have bounds");
+        };
+        if let Some(number) = number.filter(|number| (min..=max).contains(number)) {
+            return Value::Number(number);
+        }
+        let at = self.at(value.span());
+        let written = self.written(value);
+        let message = format!("{subject} is `{written}`; expected {}", expected(kind));
+        self.problems.add(Some(&at), message);
+        Value::Broken
+    }
+
+    fn wrong_type(
+        &mut self,
+        subject: &str,
+        expected: &str,
+        value: &Spanned<DeValue<'_>>,
+    ) -> &mut crate::problem::Draft {
+        let at = self.at(value.span());
+        let found = match value.get_ref() {
+            DeValue::String(_) => "a string",
+            DeValue::Integer(_) => "an integer",
+            DeValue::Float(_) => "a float",
+            DeValue::Boolean(_) => "a boolean",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "a list",
+            DeValue::Table(_) => "a table",
+        };
+        self.problems.add(Some(&at), format!("{subject} is {found}; expected {expected}"))
+    }
+
+    /// A value as it stands in the text.
+    fn written(&self, value: &Spanned<DeValue<'_>>) -> String {
+        shown_value(self.text.get(value.span()).unwrap_or_default())
+    }
+}
+
+/// Like [`shown`], but quotes stay as they are.
+fn shown_value(text: &str) -> String {
+    shown(text).replace("\\\"", "\"").replace("\\'", "'")
+}
+
+fn join(table: &str, name: &str) -> String {
+    if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") }
+}
+
+/// Help for a key that resembles none of its table.
+fn elsewhere(table: &str, word: &str) -> String {
+    let homes = keys::KEYS.iter().filter(|key| key.name() == word && !key.table().is_empty());
+    let homes: Vec<String> = homes.map(|key| header(key.table())).collect();
+    if !homes.is_empty() {
+        return format!("`{word}` belongs in {}", any_of(&homes));
+    }
+    let supported = keys::inside(table).filter(|key| key.status != Status::NotYet);
+    let names: Vec<&str> = supported.map(|key| key.name()).collect();
+    format!("expected {}", any_of(&names))
+}
+
+/// A table as its header is written.
+fn header(table: &str) -> String {
+    match keys::find(table).map(|key| key.kind) {
+        Some(Kind::Tables) => format!("[[{table}]]"),
+        _ => format!("[{table}]"),
+    }
+}
+
+fn number(integer: &DeInteger<'_>) -> Option<u64> {
+    u64::from_str_radix(integer.as_str(), integer.radix()).ok()
+}
+
+pub(crate) fn quoted(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| format!("\"{word}\"")).collect()
+}
+
+/// What may stand at a key, as the end of a sentence.
+pub(crate) fn expected(kind: Kind) -> String {
+    let sizes = |min, max| format!("from {} to {}", units::show(min), units::show(max));
+    match kind {
+        Kind::Table => "a table".to_owned(),
+        Kind::Tables => "a list of tables".to_owned(),
+        Kind::Text => "a string".to_owned(),
+        Kind::Flag => "`true` or `false`".to_owned(),
+        Kind::Count(min, max) => format!("an integer from {min} to {max}"),
+        Kind::Bytes(min, max) => format!("a size {}", sizes(min, max)),
+        Kind::Word(now, _) => any_of(&quoted(now)),
+        Kind::Words(now, _) => format!("a list of {}", any_of(&quoted(now))),
+        Kind::Sizes => match keys::CLASS {
+            Kind::Bytes(min, max) => format!("a list of sizes {}", sizes(min, max)),
+            _ => unreachable!("class sizes are sizes"),
+        },
+        Kind::Time => "a time such as `\"500 ms\"`".to_owned(),
+    }
+}

@@ -1,0 +1,10 @@
+//! The specs that come with hak, by name.
+
+/// Name and text of every shipped spec.
+pub fn shipped() -> &'static [(&'static str, &'static str)] {
+    &[
+        ("general", include_str!("../specs/general.toml")),
+        ("web", include_str!("../specs/web.toml")),
+        ("tiny", include_str!("../specs/tiny.toml")),
+    ]
+}
