@@ -71,9 +71,9 @@ impl Reader<'_> {
         let known = number(version) == Some(1);
         if !known {
             let at = self.at(value.span());
-            let message = format!("`schema = {version}` is a version of the language to come");
+            let message = format!("unknown version `schema = {version}`; expected `schema = 1`");
             let draft = self.problems.add(Some(&at), message);
-            draft.help("this version of hak reads `schema = 1`");
+            draft.help("another version of hak may read this spec");
         }
         known
     }

@@ -1,0 +1,90 @@
+//! The JSON schema with which editors complete and check specs.
+
+use serde_json::{Map, Value, json};
+use toml::de::DeValue;
+
+use crate::keys::{self, Key, Kind, Status};
+use crate::units;
+
+/// The schema of a spec, as JSON text (draft 7). Keys that are not supported yet are left out.
+pub fn json_schema() -> String {
+    let mut root = object("", "A memory allocator: its classes, its caches and its hints.");
+    root.insert("$schema".to_owned(), json!("http://json-schema.org/draft-07/schema#"));
+    root.insert("title".to_owned(), json!("hak spec"));
+    root.insert("required".to_owned(), json!(["schema"]));
+    format!("{:#}\n", Value::Object(root))
+}
+
+/// A table with the keys that stand directly in it.
+fn object(table: &str, doc: &str) -> Map<String, Value> {
+    let supported = keys::inside(table).filter(|key| key.status != Status::NotYet);
+    let properties: Map<String, Value> =
+        supported.map(|key| (key.name().to_owned(), property(key))).collect();
+    let mut object = Map::new();
+    object.insert("type".to_owned(), json!("object"));
+    object.insert("description".to_owned(), json!(doc));
+    object.insert("additionalProperties".to_owned(), json!(false));
+    object.insert("properties".to_owned(), Value::Object(properties));
+    object
+}
+
+fn property(key: &Key) -> Value {
+    if key.kind == Kind::Table {
+        return Value::Object(object(key.path, key.doc));
+    }
+    let default = key.default.map(|text| DeValue::parse(text).expect("defaults are TOML"));
+    let default = default.map(|value| to_json(value.get_ref()));
+    let mut property = match (key.status, &default) {
+        (Status::OnlyDefault, Some(default)) => json!({ "enum": [default] }),
+        _ => of_kind(key),
+    };
+    let fields = property.as_object_mut().expect("a property is an object");
+    fields.insert("description".to_owned(), json!(key.doc));
+    if let Some(default) = default {
+        fields.insert("default".to_owned(), default);
+    }
+    property
+}
+
+fn of_kind(key: &Key) -> Value {
+    match key.kind {
+        Kind::Table => unreachable!("tables are objects"),
+        Kind::Tables => {
+            let mut entry = object(key.path, "One class and what differs for it.");
+            entry.insert("required".to_owned(), json!(["size"]));
+            json!({ "type": "array", "items": entry })
+        }
+        Kind::Text | Kind::Time => json!({ "type": "string" }),
+        Kind::Flag => json!({ "type": "boolean" }),
+        Kind::Count(min, max) => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Kind::Bytes(min, max) => size(min, max),
+        Kind::Word(now, _) => json!({ "enum": now }),
+        Kind::Words(now, _) => json!({
+            "type": "array", "items": { "enum": now }, "minItems": 1, "uniqueItems": true
+        }),
+        Kind::Sizes => match keys::CLASS {
+            Kind::Bytes(min, max) => json!({ "type": "array", "items": size(min, max) }),
+            _ => unreachable!("class sizes are sizes"),
+        },
+    }
+}
+
+/// Bytes, or text with a unit; bounds of the latter are left to hak.
+fn size(min: u64, max: u64) -> Value {
+    let units: Vec<&str> = units::UNITS.iter().map(|(name, _)| *name).collect();
+    let pattern = format!("^[0-9]+ ?({})$", units.join("|"));
+    json!({ "anyOf": [
+        { "type": "integer", "minimum": min, "maximum": max },
+        { "type": "string", "pattern": pattern },
+    ] })
+}
+
+fn to_json(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::Integer(i) => json!(i.as_str().parse::<u64>().expect("defaults are decimal")),
+        DeValue::Boolean(flag) => json!(flag),
+        DeValue::String(text) => json!(text),
+        DeValue::Array(entries) => entries.iter().map(|entry| to_json(entry.get_ref())).collect(),
+        _ => unreachable!("no default is of this type"),
+    }
+}
