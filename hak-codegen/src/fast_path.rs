@@ -43,24 +43,28 @@ pub(crate) fn paths(spec: &Spec) -> TokenStream {
             })
         }
 
+        /// `alloc_class` when the bin is empty.
         #[cold]
         #[inline(never)]
         fn alloc_slow(class: usize) -> *mut u8 {
             CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, class) })
         }
 
+        /// `dealloc_class` when the bin is full.
         #[cold]
         #[inline(never)]
         unsafe fn dealloc_slow(block: *mut u8, class: usize) {
             CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, class, block) })
         }
 
+        /// A request above all classes: a span or a mapping.
         #[cold]
         #[inline(never)]
         fn alloc_large(bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
             HEAP.alloc_large(bytes, align, zeroed)
         }
 
+        /// Takes back a span or a mapping.
         #[cold]
         #[inline(never)]
         unsafe fn dealloc_large(start: *mut u8, bytes: usize, align: usize) {

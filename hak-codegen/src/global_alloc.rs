@@ -70,6 +70,7 @@ pub(crate) fn implementation(name: &Ident, spec: &Spec) -> TokenStream {
 /// Resizing is out of line: its sizes are seldom constants, and it usually copies.
 fn realloc() -> TokenStream {
     quote! {
+        /// Out of line: it usually copies.
         #[inline(never)]
         unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
             let (size, align) = (layout.size(), layout.align());

@@ -12,7 +12,7 @@ mod names;
 mod stub;
 mod tables;
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
 use hak_spec::Spec;
@@ -81,7 +81,7 @@ pub fn expand(spec: &Spec, target: &Target) -> TokenStream {
     let order = tables::Order::of(spec);
     let Target { attributes, visibility, .. } = target;
     let rustdoc = class_table::rustdoc(spec, target.origin.as_deref());
-    let uses = names.uses();
+    let uses = names.uses(spec.layers);
     let tables = tables::tables(spec, &order, &name.to_string());
     let lookup = lookup::lookup(spec, &order);
     let paths = fast_path::paths(spec);
@@ -109,12 +109,39 @@ pub fn expand(spec: &Spec, target: &Target) -> TokenStream {
     }
 }
 
-/// `usize` literals without a suffix, as a person would write them.
-fn number(value: impl Into<u64>) -> proc_macro2::Literal {
-    proc_macro2::Literal::u64_unsuffixed(value.into())
+/// Integer literals as a person would write them: no suffix, `_` between thousands.
+fn number(value: impl Into<u64>) -> Literal {
+    let value = value.into();
+    if value < 10_000 {
+        return Literal::u64_unsuffixed(value);
+    }
+    grouped(value).parse().expect("digits and `_` are a literal")
+}
+
+fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push('_');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// An identifier that generated code declares.
 fn declared(name: &str) -> Ident {
     format_ident!("{name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_a_person_would() {
+        let written = [0u32, 9_999, 10_000, 100_000, 1 << 20].map(|n| number(n).to_string());
+        assert_eq!(written, ["0", "9999", "10_000", "100_000", "1_048_576"]);
+    }
 }

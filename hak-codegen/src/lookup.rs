@@ -59,7 +59,7 @@ fn place(order: &Order<'_>, places: &[(u32, usize)]) -> (TokenStream, TokenStrea
         quote!((#bytes, #place))
     });
     let table = quote! {
-        /// Made of (block size, place in `CLASSES`), from small to large.
+        /// The place in `CLASSES` for each granule of sizes, made of (block size, place).
         static CLASS_OF: [u8; #entries] = runtime::class_table([#(#pairs),*], #shift);
     };
     // In bounds: the caller has tested that the key is below the largest class.

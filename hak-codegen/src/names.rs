@@ -7,6 +7,8 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use hak_spec::Layers;
+
 /// The paths, for one place that the crate `hak` is known by.
 pub(crate) struct Names<'a> {
     face: &'a TokenStream,
@@ -18,8 +20,12 @@ impl<'a> Names<'a> {
     }
 
     /// The imports at the head of the generated block.
-    pub(crate) fn uses(&self) -> TokenStream {
+    pub(crate) fn uses(&self, layers: Layers) -> TokenStream {
         let face = self.face;
+        let depot = match layers {
+            Layers::Magazine => quote!(NoDepot),
+            Layers::MagazineDepot => quote!(Depot),
+        };
         quote! {
             use ::core::alloc::{GlobalAlloc, Layout};
             use ::core::hint::cold_path;
@@ -27,7 +33,7 @@ impl<'a> Names<'a> {
             use ::core::primitive::{bool, str, u8, usize};
             use ::core::ptr;
             use #face::__private as runtime;
-            use runtime::{Cache, Class, Depot, Heap, Large, NoDepot, SizeClass, Stats};
+            use runtime::{Cache, Class, Heap, Large, SizeClass, Stats, #depot};
         }
     }
 

@@ -34,6 +34,8 @@ impl<'a> Order<'a> {
     }
 }
 
+const HOT_FIRST: &str = " Classes: the hot ones first, the others from small to large.";
+
 /// The statics.
 pub(crate) fn tables(spec: &Spec, order: &Order<'_>, name: &str) -> TokenStream {
     let count = number(order.classes.len() as u64);
@@ -43,6 +45,8 @@ pub(crate) fn tables(spec: &Spec, order: &Order<'_>, name: &str) -> TokenStream 
     let keep = number(spec.keep);
     let (unit, superslab) = (number(UNIT_BYTES), number(SUPERSLAB_BYTES));
     let cache = declared("CACHE");
+    let order_of_classes =
+        if order.is_by_size() { " Classes, from small to large." } else { HOT_FIRST };
     quote! {
         const _: () = assert!(
             runtime::UNIT_BYTES == #unit && runtime::SUPERSLAB_BYTES == #superslab,
@@ -50,12 +54,18 @@ pub(crate) fn tables(spec: &Spec, order: &Order<'_>, name: &str) -> TokenStream 
         );
 
         const NAME: &str = #name;
+
+        #[doc = #order_of_classes]
+        ///
         /// [bytes, slots, refill, prewarm, depot], [units of a slab, blocks of a slab]
         static CLASSES: [Class; #count] = [#(#classes),*];
         #depots
+
+        /// What all threads share. Sizes: of the largest span, and of the mappings kept for reuse.
         static HEAP: Heap<#depot_type> =
             Heap::new(NAME, &CLASSES, &DEPOTS, Large::new(#spans_to, #keep));
         runtime::thread_local! {
+            /// A thread's bins, in the order of `CLASSES`.
             static #cache: Cache<#count> = const { Cache::new() };
         }
     }
@@ -72,9 +82,10 @@ fn depots(spec: &Spec, order: &Order<'_>) -> (TokenStream, TokenStream) {
     if spec.layers == Layers::Magazine {
         return (
             quote!(NoDepot),
-            quote!(
+            quote! {
+                /// No layer between the threads' magazines and the slabs.
                 static DEPOTS: NoDepot = NoDepot;
-            ),
+            },
         );
     }
     let count = number(order.classes.len() as u64);
@@ -82,5 +93,9 @@ fn depots(spec: &Spec, order: &Order<'_>) -> (TokenStream, TokenStream) {
         let depot = number(class.depot);
         quote!(Depot::new(#depot))
     });
-    (quote!([Depot; #count]), quote!(static DEPOTS: [Depot; #count] = [#(#depots),*];))
+    let depots = quote! {
+        /// Full magazines that each class may keep, in the order of `CLASSES`.
+        static DEPOTS: [Depot; #count] = [#(#depots),*];
+    };
+    (quote!([Depot; #count]), depots)
 }

@@ -23,11 +23,17 @@ pub(crate) fn ladder(quantum: u32, linear_to: u32, steps: u32, max: u32) -> Vec<
 }
 
 impl Ladder {
+    /// `quantum`, `linear_to`, `steps_per_doubling` and `max`; `None` when one of them is broken.
+    pub(crate) fn fields(&self) -> Option<[&Located<u32>; 4]> {
+        let fields = [&self.quantum, &self.linear_to, &self.steps, &self.max];
+        let [Some(quantum), Some(linear_to), Some(steps), Some(max)] = fields else { return None };
+        Some([quantum, linear_to, steps, max])
+    }
+
     /// The sizes of this ladder; `None` when one of its values is broken.
     pub(crate) fn sizes(&self) -> Option<Vec<u32>> {
-        let value = |field: &Field<u32>| field.as_ref().map(|located| located.value);
-        let (quantum, linear_to) = (value(&self.quantum)?, value(&self.linear_to)?);
-        Some(ladder(quantum, linear_to, value(&self.steps)?, value(&self.max)?))
+        let [quantum, linear_to, steps, max] = self.fields()?.map(|field| field.value);
+        Some(ladder(quantum, linear_to, steps, max))
     }
 }
 
@@ -171,6 +177,11 @@ impl Raw {
     /// What is tuned for one class.
     pub(crate) fn tune(&self, bytes: u32) -> Option<&Tune> {
         self.tunes.iter().find(|tune| tune.size.value == bytes)
+    }
+
+    /// The fields of the ladder, when there is one and none is broken.
+    pub(crate) fn ladder_fields(&self) -> Option<[&Located<u32>; 4]> {
+        self.ladder.as_ref()?.fields()
     }
 
     /// The names of the layers; `None` when they are broken.

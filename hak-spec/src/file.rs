@@ -8,8 +8,8 @@ use crate::problem::absolute;
 use crate::units;
 use crate::words::nearest;
 
-/// Bytes of a spec at most.
-const TEXT_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of a spec at most, far more than anyone writes.
+const TEXT_BYTES_MAX: u64 = 128 << 10;
 
 /// Why a file could not be read.
 pub(crate) struct Unreadable {
@@ -32,7 +32,7 @@ impl Unreadable {
     fn where_to_look(&self, path: &Path, name: &str) -> Option<String> {
         let path = absolute(path);
         let shown = path.display();
-        if !self.missing {
+        if !self.missing || name.is_empty() {
             return (path != Path::new(name)).then(|| format!("the path is `{shown}`"));
         }
         match root_of(&path, Path::new(name)) {

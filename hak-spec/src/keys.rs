@@ -162,9 +162,9 @@ pub static KEYS: &[Key] = &[
         "classes.ladder.steps_per_doubling",
         Kind::Count(1, 16),
         Some("4"),
-        "Classes for each doubling: 1, 2, 4, 8 or 16. More of them waste fewer bytes per block and \
-         share fewer slabs. The first step, `linear_to` / `steps_per_doubling`, must be a multiple \
-         of `quantum`.",
+        "Classes for each doubling: 1, 2, 4, 8 or 16. More of them waste fewer bytes in each \
+         block, but spread the blocks over more slabs. The first step, `linear_to` / \
+         `steps_per_doubling`, must be a multiple of `quantum`.",
     ),
     key(
         "classes.ladder.max",

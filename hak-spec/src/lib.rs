@@ -6,6 +6,12 @@
 //! ```
 //!
 //! Every problem of a spec is found in one go; [`Report`] holds them in source order.
+//!
+//! ```
+//! let spec = hak_spec::parse("schema = 1\nclasses.sizes = [16, 64]", "demo.toml", "Demo", None)?;
+//! assert_eq!((spec.name.as_str(), spec.classes.len()), ("Demo", 2));
+//! # Ok::<(), hak_spec::Report>(())
+//! ```
 
 mod check;
 mod classes;

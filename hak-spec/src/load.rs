@@ -168,7 +168,8 @@ impl Source {
     }
 }
 
-fn shipped_names() -> String {
+/// "`general`, `web`" and so on.
+pub(crate) fn shipped_names() -> String {
     let names: Vec<String> = shipped().iter().map(|(name, _)| format!("`{name}`")).collect();
     names.join(", ")
 }

@@ -19,7 +19,8 @@ pub fn is_identifier(name: &str) -> bool {
         && !KEYWORDS.contains(&name)
 }
 
-/// The type a spec file declares: `specs/web-api.toml` → `WebApi`. Empty or no identifier when the stem yields none.
+/// The type a spec file declares: `specs/web-api.toml` → `WebApi`. Empty or no identifier when
+/// the stem yields none.
 pub fn type_name(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let words = stem.split(|c: char| !c.is_alphanumeric());

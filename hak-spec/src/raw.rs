@@ -177,14 +177,11 @@ impl Raw {
 
 impl Ladder {
     fn new(values: &Values) -> Ladder {
-        let whole = values.get("classes.ladder").map(|located| &located.value);
-        let broken = whole == Some(&Value::Broken);
-        let part = |path| if broken { None } else { field(values, path) };
         Ladder {
-            quantum: part("classes.ladder.quantum"),
-            linear_to: part("classes.ladder.linear_to"),
-            steps: part("classes.ladder.steps_per_doubling"),
-            max: part("classes.ladder.max"),
+            quantum: field(values, "classes.ladder.quantum"),
+            linear_to: field(values, "classes.ladder.linear_to"),
+            steps: field(values, "classes.ladder.steps_per_doubling"),
+            max: field(values, "classes.ladder.max"),
         }
     }
 }
@@ -221,10 +218,14 @@ impl Tune {
     }
 }
 
-/// The value of a key: written, or else its default.
+/// The value of a key: written, or else its default. What stands in a broken table is broken.
 fn field<T: FromValue>(values: &Values, path: &str) -> Field<T> {
     if let Some(written) = values.get(path) {
         return located(&written.value, written.at.clone());
+    }
+    let mut tables = path.match_indices('.').filter_map(|(dot, _)| values.get(&path[..dot]));
+    if tables.any(|table| table.value == Value::Broken) {
+        return None;
     }
     let key = keys::find(path).expect("fields are keys of the language");
     located(&default_of(key), None)

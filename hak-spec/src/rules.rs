@@ -5,7 +5,7 @@ use crate::names::is_identifier;
 use crate::problem::{At, Problems};
 use crate::raw::Raw;
 use crate::spec::{CLASSES_MAX, UNIT_BYTES};
-use crate::units::show;
+use crate::units::{show, show_written};
 use crate::words::shown;
 
 /// A spec needs a type name: its own, or one its file's stem yields.
@@ -62,16 +62,11 @@ pub(crate) fn steps_are_a_power_of_two(raw: &Raw, problems: &mut Problems) {
 
 /// `linear_to` is reached by steps of `quantum`.
 pub(crate) fn linear_to_is_a_multiple_of_quantum(raw: &Raw, problems: &mut Problems) {
-    let Some(ladder) = &raw.ladder else { return };
-    let (Some(quantum), Some(linear_to)) = (&ladder.quantum, &ladder.linear_to) else { return };
+    let Some([quantum, linear_to, ..]) = raw.ladder_fields() else { return };
     if !linear_to.value.is_multiple_of(quantum.value) {
-        let message = format!(
-            "`linear_to` of {}{} is not a multiple of the `quantum` of {}{}",
-            show(linear_to.value.into()),
-            linear_to.origin(),
-            show(quantum.value.into()),
-            quantum.origin(),
-        );
+        let (from, grain) = (show_written(linear_to), show_written(quantum));
+        let message =
+            format!("`linear_to` of {from} is not a multiple of the `quantum` of {grain}");
         let next = linear_to.value.next_multiple_of(quantum.value);
         let draft = problems.add_pair((linear_to.at.as_ref(), quantum.at.as_ref()), message);
         draft.help(format!("the next that is: `linear_to = {next}`"));
@@ -80,22 +75,13 @@ pub(crate) fn linear_to_is_a_multiple_of_quantum(raw: &Raw, problems: &mut Probl
 
 /// The steps after `linear_to` are multiples of `quantum`, as those before it.
 pub(crate) fn first_step_is_a_multiple_of_quantum(raw: &Raw, problems: &mut Problems) {
-    let Some(ladder) = &raw.ladder else { return };
-    let (Some(quantum), Some(linear_to), Some(steps)) =
-        (&ladder.quantum, &ladder.linear_to, &ladder.steps)
-    else {
-        return;
-    };
+    let Some([quantum, linear_to, steps, _]) = raw.ladder_fields() else { return };
     let whole = quantum.value * steps.value;
     if !linear_to.value.is_multiple_of(whole) {
+        let (from, grain) = (show_written(linear_to), show_written(quantum));
+        let count = format!("{} steps per doubling{}", steps.value, steps.origin());
         let message = format!(
-            "{} steps per doubling{} from a `linear_to` of {}{} are not multiples of the `quantum` of {}{}",
-            steps.value,
-            steps.origin(),
-            show(linear_to.value.into()),
-            linear_to.origin(),
-            show(quantum.value.into()),
-            quantum.origin(),
+            "{count} from a `linear_to` of {from} are not multiples of the `quantum` of {grain}"
         );
         let at = (linear_to.at.as_ref().or(steps.at.as_ref()), quantum.at.as_ref());
         let next = linear_to.value.next_multiple_of(whole);
@@ -108,23 +94,14 @@ pub(crate) fn first_step_is_a_multiple_of_quantum(raw: &Raw, problems: &mut Prob
 
 /// `max` is a class of its ladder.
 pub(crate) fn max_is_reached(raw: &Raw, problems: &mut Problems) {
-    let Some(ladder) = &raw.ladder else { return };
-    let (Some(sizes), Some(max)) = (ladder.sizes(), &ladder.max) else { return };
-    let (Some(quantum), Some(linear_to), Some(steps)) =
-        (&ladder.quantum, &ladder.linear_to, &ladder.steps)
-    else {
-        return;
-    };
-    if sizes.last() != Some(&max.value) {
-        let longer =
-            classes::ladder(quantum.value, linear_to.value, steps.value, max.value.max(64) * 2);
-        let message = format!(
-            "no step of the ladder is a `max` of {}{}",
-            show(max.value.into()),
-            max.origin()
-        );
+    let Some([quantum, linear_to, steps, max]) = raw.ladder_fields() else { return };
+    // Twice as far, so that the neighbour above is among them.
+    let far = max.value.max(quantum.value) * 2;
+    let sizes = classes::ladder(quantum.value, linear_to.value, steps.value, far);
+    if !sizes.contains(&max.value) {
+        let message = format!("no step of the ladder is a `max` of {}", show_written(max));
         let draft = problems.add_pair((max.at.as_ref(), quantum.at.as_ref()), message);
-        draft.help(classes::nearest(&longer, max.value, "steps"));
+        draft.help(classes::nearest(&sizes, max.value, "steps"));
     }
 }
 
@@ -237,11 +214,10 @@ pub(crate) fn tuned_slots_fit_in_bytes(raw: &Raw, sizes: &[u32], problems: &mut 
         let size = tune.size.value;
         let total = slots.value * size;
         if slots.value > 1 && total > bytes.value {
-            let (total, max) = (show(total.into()), show(bytes.value.into()));
+            let (total, max) = (show(total.into()), show_written(bytes));
             let message = format!(
-                "{} slots of {size} bytes are {total}, more than the `cache.bytes` of {max}{}",
-                slots.value,
-                bytes.origin(),
+                "{} slots of {size} bytes are {total}, more than the `cache.bytes` of {max}",
+                slots.value
             );
             let draft = problems.add_pair((slots.at.as_ref(), bytes.at.as_ref()), message);
             let most = (bytes.value / size).max(1);
@@ -368,12 +344,8 @@ pub(crate) fn spans_are_whole_units(raw: &Raw, problems: &mut Problems) {
 pub(crate) fn spans_reach_above_classes(raw: &Raw, sizes: &[u32], problems: &mut Problems) {
     let (Some(spans_to), Some(largest)) = (&raw.spans_to, sizes.last()) else { return };
     if spans_to.value < *largest {
-        let message = format!(
-            "`large.spans_to` of {}{} is below the largest class of {}",
-            show(spans_to.value.into()),
-            spans_to.origin(),
-            show((*largest).into()),
-        );
+        let (most, class) = (show_written(spans_to), show((*largest).into()));
+        let message = format!("`large.spans_to` of {most} is below the largest class of {class}");
         let at = (spans_to.at.as_ref(), classes::place_of(raw, *largest));
         let least = show(largest.next_multiple_of(UNIT_BYTES).into());
         problems.add_pair(at, message).help(format!("write at least `spans_to = \"{least}\"`"));

@@ -1,5 +1,7 @@
 //! Sizes: integers in bytes, or text with a unit such as `"64 KiB"`.
 
+use crate::problem::Located;
+
 /// Units a size may be written in.
 pub(crate) const UNITS: [(&str, u64); 5] =
     [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
@@ -51,4 +53,9 @@ pub(crate) fn show(bytes: u64) -> String {
         None if bytes == 1 => "1 byte".to_owned(),
         None => format!("{bytes} bytes"),
     }
+}
+
+/// A written number of bytes for people; of one that nobody wrote they learn that too.
+pub(crate) fn show_written(bytes: &Located<u32>) -> String {
+    format!("{}{}", show(bytes.value.into()), bytes.origin())
 }

@@ -98,7 +98,7 @@ fn a_huge_file_is_not_read_to_its_end() {
     fs::write(&path, "# long\n".repeat(200_000)).unwrap();
     let report = hak_spec::load_as(&path, "huge.toml").unwrap_err();
     let message = report.problems()[0].message();
-    assert_eq!(message, "cannot read `huge.toml`: a spec has at most 1 MiB, this file has more");
+    assert_eq!(message, "cannot read `huge.toml`: a spec has at most 128 KiB, this file has more");
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub fn reference() -> String {
     for key in KEYS.iter().filter(|key| matches!(key.kind, Kind::Table | Kind::Tables)) {
         section(&mut page, key);
     }
-    page.push_str(EXTENDING);
+    page.push_str(&EXTENDING.replace("SHIPPED", &crate::load::shipped_names()));
     not_yet(&mut page);
     errors(&mut page);
     page
@@ -46,7 +46,7 @@ const EXTENDING: &str = "\
 ## Extending
 
 `extends` starts a spec from another one: `extends = \"general\"` from one that is shipped with hak
-(`general`, `web`, `tiny`), `extends = \"base.toml\"` from a file, its path seen from the folder of
+(SHIPPED), `extends = \"base.toml\"` from a file, its path seen from the folder of
 the spec that names it. A base may extend another base, but not in a circle.
 
 - What the spec writes wins. Tables are merged key by key at every depth; a list is replaced whole.

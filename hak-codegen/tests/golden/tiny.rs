@@ -1,0 +1,280 @@
+/// Small tools: least memory and start-up cost
+///
+/// A memory allocator, generated from `specs/tiny.toml`.
+///
+/// ```text
+/// class   bytes  blocks  slab KiB    tail    step   worst  slots  refill  prewarm  depot
+///     0      16    4096        64       0       -     93%     16       8        8    128
+///     1      32    2048        64       0    100%     46%     16       8        8     64
+///     2      48    1365        64      16     50%     31%     16       8        8     42
+///     3      64    1024        64       0     33%     23%     16       8        8     32
+///     4      96     682        64      64     50%     32%     16       8        8     21
+///     5     128     512        64       0     33%     24%     16       8        8     16
+///     6     192     341        64      64     50%     32%     10       8        8     17
+///     7     256     256        64       0     33%     24%      8       8        8     16
+///     8     384     170        64     256     50%     33%      5       5        5     17
+///     9     512     128        64       0     33%     24%      4       4        4     16
+///    10     768      85        64     256     50%     33%      2       2        2     21
+///    11    1024      64        64       0     33%     24%      2       2        2     16
+///    12    1536      42        64    1024     50%     33%      1       1        1     21
+///    13    2048      32        64       0     33%     24%      1       1        1     16
+///    14    3072      21        64    1024     50%     33%      1       1        1     10
+///    15    4096      16        64       0     33%     24%      1       1        1      8
+/// ```
+///
+/// - bytes: of a block. blocks: in a slab. tail: bytes at the slab's end that no block covers.
+/// - step: growth over the class before.
+/// - worst: share of a block that the smallest request of the class leaves unused.
+/// - slots: blocks in a magazine; a thread holds up to two magazines of a class.
+/// - refill: blocks fetched from slabs at a time. prewarm: the same at a thread's first use.
+/// - depot: full magazines kept for all threads.
+///
+/// A request goes to the smallest class that is not below its size, rounded up to a multiple of
+/// its alignment. What is above the last class becomes a span of 64 KiB units, or a mapping.
+#[derive(
+    ::core::clone::Clone,
+    ::core::marker::Copy,
+    ::core::fmt::Debug,
+    ::core::default::Default
+)]
+pub struct Tiny;
+
+#[allow(unsafe_code, unused_imports, clippy::all, clippy::pedantic, clippy::restriction)]
+const _: () = {
+    use ::core::alloc::{GlobalAlloc, Layout};
+    use ::core::hint::cold_path;
+    use ::core::option::Option::{self, None, Some};
+    use ::core::primitive::{bool, str, u8, usize};
+    use ::core::ptr;
+    use ::hak::__private as runtime;
+    use runtime::{Cache, Class, Heap, Large, SizeClass, Stats, Depot};
+
+    const _: () = assert!(
+        runtime::UNIT_BYTES == 65_536 && runtime::SUPERSLAB_BYTES == 2_097_152,
+        "hak-runtime and hak-codegen are of different versions",
+    );
+
+    const NAME: &str = "Tiny";
+
+    /// Classes, from small to large.
+    ///
+    /// [bytes, slots, refill, prewarm, depot], [units of a slab, blocks of a slab]
+    static CLASSES: [Class; 16] = [
+        Class::new(NAME, SizeClass::new([16, 16, 8, 8, 128], [1, 4096])),
+        Class::new(NAME, SizeClass::new([32, 16, 8, 8, 64], [1, 2048])),
+        Class::new(NAME, SizeClass::new([48, 16, 8, 8, 42], [1, 1365])),
+        Class::new(NAME, SizeClass::new([64, 16, 8, 8, 32], [1, 1024])),
+        Class::new(NAME, SizeClass::new([96, 16, 8, 8, 21], [1, 682])),
+        Class::new(NAME, SizeClass::new([128, 16, 8, 8, 16], [1, 512])),
+        Class::new(NAME, SizeClass::new([192, 10, 8, 8, 17], [1, 341])),
+        Class::new(NAME, SizeClass::new([256, 8, 8, 8, 16], [1, 256])),
+        Class::new(NAME, SizeClass::new([384, 5, 5, 5, 17], [1, 170])),
+        Class::new(NAME, SizeClass::new([512, 4, 4, 4, 16], [1, 128])),
+        Class::new(NAME, SizeClass::new([768, 2, 2, 2, 21], [1, 85])),
+        Class::new(NAME, SizeClass::new([1024, 2, 2, 2, 16], [1, 64])),
+        Class::new(NAME, SizeClass::new([1536, 1, 1, 1, 21], [1, 42])),
+        Class::new(NAME, SizeClass::new([2048, 1, 1, 1, 16], [1, 32])),
+        Class::new(NAME, SizeClass::new([3072, 1, 1, 1, 10], [1, 21])),
+        Class::new(NAME, SizeClass::new([4096, 1, 1, 1, 8], [1, 16])),
+    ];
+
+    /// Full magazines that each class may keep, in the order of `CLASSES`.
+    static DEPOTS: [Depot; 16] = [
+        Depot::new(128),
+        Depot::new(64),
+        Depot::new(42),
+        Depot::new(32),
+        Depot::new(21),
+        Depot::new(16),
+        Depot::new(17),
+        Depot::new(16),
+        Depot::new(17),
+        Depot::new(16),
+        Depot::new(21),
+        Depot::new(16),
+        Depot::new(21),
+        Depot::new(16),
+        Depot::new(10),
+        Depot::new(8),
+    ];
+
+    /// What all threads share. Sizes: of the largest span, and of the mappings kept for reuse.
+    static HEAP: Heap<[Depot; 16]> = Heap::new(
+        NAME,
+        &CLASSES,
+        &DEPOTS,
+        Large::new(262_144, 0),
+    );
+
+    runtime::thread_local! {
+        /// A thread's bins, in the order of `CLASSES`.
+        static CACHE: Cache<16> = const { Cache::new() };
+    }
+
+    /// The place in `CLASSES` for each granule of sizes, made of (block size, place).
+    static CLASS_OF: [u8; 256] = runtime::class_table(
+        [
+            (16, 0),
+            (32, 1),
+            (48, 2),
+            (64, 3),
+            (96, 4),
+            (128, 5),
+            (192, 6),
+            (256, 7),
+            (384, 8),
+            (512, 9),
+            (768, 10),
+            (1024, 11),
+            (1536, 12),
+            (2048, 13),
+            (3072, 14),
+            (4096, 15),
+        ],
+        4,
+    );
+
+    /// The place of the class that serves a request; `None` when it is above all classes.
+    #[inline(always)]
+    fn class_of(layout: Layout) -> Option<usize> {
+        let key = runtime::key(layout);
+        if key < 4096 {
+            Some(unsafe { *CLASS_OF.get_unchecked(key >> 4) } as usize)
+        } else {
+            cold_path();
+            None
+        }
+    }
+
+    /// A block of a class. `class` is below the number of classes.
+    #[inline(always)]
+    unsafe fn alloc_class(class: usize) -> *mut u8 {
+        CACHE
+            .with(|cache| {
+                let bin = unsafe { cache.bin(class) };
+                if bin.is_empty() {
+                    cold_path();
+                    return alloc_slow(class);
+                }
+                unsafe { bin.pop() }
+            })
+    }
+
+    /// Takes back a block of a class, which no one uses any more.
+    #[inline(always)]
+    unsafe fn dealloc_class(block: *mut u8, class: usize) {
+        CACHE
+            .with(|cache| {
+                let bin = unsafe { cache.bin(class) };
+                if bin.is_full() {
+                    cold_path();
+                    return unsafe { dealloc_slow(block, class) };
+                }
+                unsafe { bin.push(block) };
+            })
+    }
+
+    /// `alloc_class` when the bin is empty.
+    #[cold]
+    #[inline(never)]
+    fn alloc_slow(class: usize) -> *mut u8 {
+        CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, class) })
+    }
+
+    /// `dealloc_class` when the bin is full.
+    #[cold]
+    #[inline(never)]
+    unsafe fn dealloc_slow(block: *mut u8, class: usize) {
+        CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, class, block) })
+    }
+
+    /// A request above all classes: a span or a mapping.
+    #[cold]
+    #[inline(never)]
+    fn alloc_large(bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
+        HEAP.alloc_large(bytes, align, zeroed)
+    }
+
+    /// Takes back a span or a mapping.
+    #[cold]
+    #[inline(never)]
+    unsafe fn dealloc_large(start: *mut u8, bytes: usize, align: usize) {
+        unsafe { HEAP.dealloc_large(start, bytes, align) }
+    }
+
+    impl Tiny {
+        /// What this allocator holds now. Takes its locks for a moment, allocates nothing.
+        pub fn stats() -> Stats<16> {
+            HEAP.stats()
+        }
+
+        /// Gives the free blocks that this thread and the depots keep back to their slabs.
+        pub fn flush() {
+            CACHE.with(|cache| unsafe { cache.flush(&HEAP) });
+            HEAP.drain_depots();
+        }
+    }
+
+    unsafe impl GlobalAlloc for Tiny {
+        #[inline(never)]
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            match class_of(layout) {
+                Some(class) => unsafe { alloc_class(class) }
+                None => alloc_large(layout.size(), layout.align(), false),
+            }
+        }
+
+        #[inline(never)]
+        unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+            match class_of(layout) {
+                Some(class) => unsafe { dealloc_class(block, class) }
+                None => unsafe { dealloc_large(block, layout.size(), layout.align()) }
+            }
+        }
+
+        #[inline(never)]
+        unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+            let Some(class) = class_of(layout) else {
+                return alloc_large(layout.size(), layout.align(), true);
+            };
+            let block = unsafe { alloc_class(class) };
+            if !block.is_null() {
+                unsafe { ptr::write_bytes(block, 0, layout.size()) };
+            }
+            block
+        }
+
+        /// Out of line: it usually copies.
+        #[inline(never)]
+        unsafe fn realloc(
+            &self,
+            block: *mut u8,
+            layout: Layout,
+            new_size: usize,
+        ) -> *mut u8 {
+            let (size, align) = (layout.size(), layout.align());
+            let new_layout = unsafe {
+                Layout::from_size_align_unchecked(new_size, align)
+            };
+            match (class_of(layout), class_of(new_layout)) {
+                (Some(class), Some(new_class)) if class == new_class => return block,
+                (None, None) => {
+                    let resized = unsafe {
+                        HEAP.resize_large(block, size, new_size, align)
+                    };
+                    if !resized.is_null() {
+                        return resized;
+                    }
+                }
+                _ => {}
+            }
+            let moved = unsafe { self.alloc(new_layout) };
+            if !moved.is_null() {
+                let kept = if size < new_size { size } else { new_size };
+                unsafe { ptr::copy_nonoverlapping(block, moved, kept) };
+                unsafe { self.dealloc(block, layout) };
+            }
+            moved
+        }
+    }
+};

@@ -1,0 +1,213 @@
+/// A memory allocator, generated from `tests/golden/variant_bare.toml`.
+///
+/// ```text
+/// class   bytes  blocks  slab KiB    tail    step   worst  slots  refill  prewarm  depot
+///     0      32    2048        64       0       -     96%     64      16       16      0
+///     1      64    1024        64       0    100%     48%     64      16       16      0
+///     2     256     256        64       0    300%     74%     64      16       16      0
+/// ```
+///
+/// - bytes: of a block. blocks: in a slab. tail: bytes at the slab's end that no block covers.
+/// - step: growth over the class before.
+/// - worst: share of a block that the smallest request of the class leaves unused.
+/// - slots: blocks in a magazine; a thread holds up to two magazines of a class.
+/// - refill: blocks fetched from slabs at a time. prewarm: the same at a thread's first use.
+/// - depot: full magazines kept for all threads.
+///
+/// A request goes to the smallest class that is not below its size, rounded up to a multiple of
+/// its alignment. What is above the last class becomes a span of 64 KiB units, or a mapping.
+#[derive(
+    ::core::clone::Clone,
+    ::core::marker::Copy,
+    ::core::fmt::Debug,
+    ::core::default::Default
+)]
+pub struct VariantBare;
+
+#[allow(unsafe_code, unused_imports, clippy::all, clippy::pedantic, clippy::restriction)]
+const _: () = {
+    use ::core::alloc::{GlobalAlloc, Layout};
+    use ::core::hint::cold_path;
+    use ::core::option::Option::{self, None, Some};
+    use ::core::primitive::{bool, str, u8, usize};
+    use ::core::ptr;
+    use ::hak::__private as runtime;
+    use runtime::{Cache, Class, Heap, Large, SizeClass, Stats, NoDepot};
+
+    const _: () = assert!(
+        runtime::UNIT_BYTES == 65_536 && runtime::SUPERSLAB_BYTES == 2_097_152,
+        "hak-runtime and hak-codegen are of different versions",
+    );
+
+    const NAME: &str = "VariantBare";
+
+    /// Classes, from small to large.
+    ///
+    /// [bytes, slots, refill, prewarm, depot], [units of a slab, blocks of a slab]
+    static CLASSES: [Class; 3] = [
+        Class::new(NAME, SizeClass::new([32, 64, 16, 16, 0], [1, 2048])),
+        Class::new(NAME, SizeClass::new([64, 64, 16, 16, 0], [1, 1024])),
+        Class::new(NAME, SizeClass::new([256, 64, 16, 16, 0], [1, 256])),
+    ];
+
+    /// No layer between the threads' magazines and the slabs.
+    static DEPOTS: NoDepot = NoDepot;
+
+    /// What all threads share. Sizes: of the largest span, and of the mappings kept for reuse.
+    static HEAP: Heap<NoDepot> = Heap::new(
+        NAME,
+        &CLASSES,
+        &DEPOTS,
+        Large::new(1_048_576, 33_554_432),
+    );
+
+    runtime::thread_local! {
+        /// A thread's bins, in the order of `CLASSES`.
+        static CACHE: Cache<3> = const { Cache::new() };
+    }
+
+    /// The place in `CLASSES` for each granule of sizes, made of (block size, place).
+    static CLASS_OF: [u8; 8] = runtime::class_table([(32, 0), (64, 1), (256, 2)], 5);
+
+    /// The place of the class that serves a request; `None` when it is above all classes.
+    #[inline(always)]
+    fn class_of(layout: Layout) -> Option<usize> {
+        let key = runtime::key(layout);
+        if key < 256 {
+            Some(unsafe { *CLASS_OF.get_unchecked(key >> 5) } as usize)
+        } else {
+            None
+        }
+    }
+
+    /// A block of a class. `class` is below the number of classes.
+    #[inline(always)]
+    unsafe fn alloc_class(class: usize) -> *mut u8 {
+        CACHE
+            .with(|cache| {
+                let bin = unsafe { cache.bin(class) };
+                if bin.is_empty() {
+                    return alloc_slow(class);
+                }
+                unsafe { bin.pop() }
+            })
+    }
+
+    /// Takes back a block of a class, which no one uses any more.
+    #[inline(always)]
+    unsafe fn dealloc_class(block: *mut u8, class: usize) {
+        CACHE
+            .with(|cache| {
+                let bin = unsafe { cache.bin(class) };
+                if bin.is_full() {
+                    return unsafe { dealloc_slow(block, class) };
+                }
+                cold_path();
+                unsafe { bin.push(block) };
+            })
+    }
+
+    /// `alloc_class` when the bin is empty.
+    #[cold]
+    #[inline(never)]
+    fn alloc_slow(class: usize) -> *mut u8 {
+        CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, class) })
+    }
+
+    /// `dealloc_class` when the bin is full.
+    #[cold]
+    #[inline(never)]
+    unsafe fn dealloc_slow(block: *mut u8, class: usize) {
+        CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, class, block) })
+    }
+
+    /// A request above all classes: a span or a mapping.
+    #[cold]
+    #[inline(never)]
+    fn alloc_large(bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
+        HEAP.alloc_large(bytes, align, zeroed)
+    }
+
+    /// Takes back a span or a mapping.
+    #[cold]
+    #[inline(never)]
+    unsafe fn dealloc_large(start: *mut u8, bytes: usize, align: usize) {
+        unsafe { HEAP.dealloc_large(start, bytes, align) }
+    }
+
+    impl VariantBare {
+        /// What this allocator holds now. Takes its locks for a moment, allocates nothing.
+        pub fn stats() -> Stats<3> {
+            HEAP.stats()
+        }
+
+        /// Gives the free blocks that this thread and the depots keep back to their slabs.
+        pub fn flush() {
+            CACHE.with(|cache| unsafe { cache.flush(&HEAP) });
+            HEAP.drain_depots();
+        }
+    }
+
+    unsafe impl GlobalAlloc for VariantBare {
+        #[inline(never)]
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            match class_of(layout) {
+                Some(class) => unsafe { alloc_class(class) }
+                None => alloc_large(layout.size(), layout.align(), false),
+            }
+        }
+
+        #[inline(never)]
+        unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+            match class_of(layout) {
+                Some(class) => unsafe { dealloc_class(block, class) }
+                None => unsafe { dealloc_large(block, layout.size(), layout.align()) }
+            }
+        }
+
+        #[inline(never)]
+        unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+            let Some(class) = class_of(layout) else {
+                return alloc_large(layout.size(), layout.align(), true);
+            };
+            let block = unsafe { alloc_class(class) };
+            if !block.is_null() {
+                unsafe { ptr::write_bytes(block, 0, layout.size()) };
+            }
+            block
+        }
+
+        /// Out of line: it usually copies.
+        #[inline(never)]
+        unsafe fn realloc(
+            &self,
+            block: *mut u8,
+            layout: Layout,
+            new_size: usize,
+        ) -> *mut u8 {
+            let (size, align) = (layout.size(), layout.align());
+            let new_layout = unsafe {
+                Layout::from_size_align_unchecked(new_size, align)
+            };
+            match (class_of(layout), class_of(new_layout)) {
+                (Some(class), Some(new_class)) if class == new_class => return block,
+                (None, None) => {
+                    let resized = unsafe {
+                        HEAP.resize_large(block, size, new_size, align)
+                    };
+                    if !resized.is_null() {
+                        return resized;
+                    }
+                }
+                _ => {}
+            }
+            let moved = unsafe { self.alloc(new_layout) };
+            if !moved.is_null() {
+                let kept = if size < new_size { size } else { new_size };
+                unsafe { ptr::copy_nonoverlapping(block, moved, kept) };
+                unsafe { self.dealloc(block, layout) };
+            }
+            moved
+        }
+    }
+};

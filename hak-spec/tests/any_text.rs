@@ -1,0 +1,127 @@
+//! Whatever stands in a spec: no panic, no empty report, and every place lies in its text.
+
+use hak_spec::{parse, shipped};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Reads a text; checks what must hold of every answer.
+fn read(text: &str) {
+    match parse(text, "any.toml", "Any", None) {
+        Ok(spec) => {
+            assert!(!spec.classes.is_empty());
+            for class in &spec.classes {
+                assert!(class.bytes % 8 == 0 && class.blocks >= 8 && class.units <= 16);
+                assert!((1..=class.slots).contains(&class.refill));
+                assert!((1..=class.slots).contains(&class.prewarm));
+            }
+            assert!(spec.spans_to >= spec.classes.last().unwrap().bytes);
+        }
+        Err(report) => {
+            assert!(!report.problems().is_empty());
+            for problem in report.problems() {
+                assert!(!problem.render().is_empty() && !problem.message().contains('\n'));
+                if problem.file() == Some(0) {
+                    assert!(text.get(problem.span().unwrap()).is_some(), "{problem}");
+                }
+            }
+        }
+    }
+}
+
+/// Pieces from which a text looks almost like a spec.
+const PIECES: [&str; 36] = [
+    "schema = 1\n",
+    "extends = ",
+    "\"general\"",
+    "\"web\"",
+    "[allocator]\n",
+    "name = ",
+    "[classes]\n",
+    "classes.",
+    "ladder = ",
+    "sizes = ",
+    "quantum = ",
+    "linear_to = ",
+    "steps_per_doubling = ",
+    "max = ",
+    "[[classes.tune]]\n",
+    "size = ",
+    "slots = ",
+    "[cache]\n",
+    "layers = ",
+    "depot = ",
+    "[hints]\n",
+    "hot = ",
+    "hit = ",
+    "[large]\n",
+    "spans_to = ",
+    "keep = ",
+    "{ ",
+    " }",
+    "[",
+    "]",
+    ", ",
+    "\n",
+    "16",
+    "64",
+    "\"64 KiB\"",
+    "\"magazine\"",
+];
+
+/// A shipped spec of which one part is replaced.
+fn damaged() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![select(&PIECES[..]).prop_map(str::to_owned), ".{0,4}"];
+    (0..shipped().len(), any::<usize>(), 0..40_usize, piece).prop_map(|(index, at, cut, piece)| {
+        let text = shipped()[index].1;
+        let start = text.floor_char_boundary(at % text.len());
+        let end = text.floor_char_boundary((start + cut).min(text.len()));
+        format!("{}{piece}{}", &text[..start], &text[end..])
+    })
+}
+
+/// A spec of good shape, its numbers chosen freely.
+fn numbers() -> impl Strategy<Value = String> {
+    let power = (4..18_u32).prop_map(|exponent| 1_u32 << exponent);
+    let any_size = prop_oneof![power, 1..140_000_u32];
+    (vec(any_size, 7), 0..20_u32, proptest::bool::ANY).prop_map(|(n, steps, hot)| {
+        let hot = if hot { format!("hints.hot = [{}]", n[3]) } else { String::new() };
+        format!(
+            "schema = 1\nlarge.spans_to = {}\ncache = {{ slots = {}, bytes = {} }}\n{hot}\n\
+                 classes.sizes = [{}]\n\
+                 classes.ladder = {{ quantum = {}, linear_to = {}, steps_per_doubling = {steps}, \
+                 max = {} }}",
+            n[0] * 8,
+            n[1] % 2000,
+            n[2],
+            n[3],
+            n[4] % 5000,
+            n[5],
+            n[6]
+        )
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text(text in any::<String>()) {
+        read(&text);
+    }
+
+    #[test]
+    fn pieces_of_specs(pieces in vec(select(&PIECES[..]), 0..40)) {
+        read(&pieces.concat());
+    }
+
+    #[test]
+    fn damaged_specs(text in damaged()) {
+        read(&text);
+    }
+
+    #[test]
+    fn any_numbers(text in numbers()) {
+        read(&text);
+    }
+}

@@ -1,0 +1,182 @@
+//! Functions of an executable, disassembled.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use iced_x86::{
+    Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter, MemorySizeOptions, OpKind,
+    Register, SymbolResolver, SymbolResult,
+};
+use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+
+/// The code of an executable, and what its addresses are called.
+pub struct Binary {
+    code: Vec<u8>,
+    start: u64,
+    names: BTreeMap<u64, String>,
+    /// Start and size of each function.
+    functions: BTreeMap<u64, u64>,
+}
+
+/// One function.
+pub struct Function {
+    pub name: String,
+    pub code: Vec<Instruction>,
+    names: Names,
+}
+
+/// What a listing calls an address: the name of a symbol, or of a place in the function itself.
+#[derive(Clone)]
+struct Names(BTreeMap<u64, String>);
+
+impl Binary {
+    pub fn read(path: &Path) -> Self {
+        let data = fs::read(path).unwrap();
+        let file = object::File::parse(&*data).unwrap();
+        let text = file.section_by_name(".text").unwrap();
+        let mut names = BTreeMap::new();
+        let mut functions = BTreeMap::new();
+        for symbol in file.symbols().filter(|symbol| symbol.is_definition() && symbol.size() > 0) {
+            names.insert(symbol.address(), short_name(symbol.name().unwrap()));
+            if symbol.kind() == SymbolKind::Text {
+                functions.insert(symbol.address(), symbol.size());
+            }
+        }
+        Binary { code: text.data().unwrap().to_vec(), start: text.address(), names, functions }
+    }
+
+    /// The function of a name. Where it only hands on to another, that one.
+    pub fn function(&self, name: &str) -> Function {
+        let is_wanted = |address: &&u64| self.names[address] == name;
+        let address = self.functions.keys().find(is_wanted);
+        let address = *address.unwrap_or_else(|| panic!("no function `{name}`"));
+        let code = self.disassemble(address);
+        let function = match jumps_on(&code[0]).filter(|to| self.functions.contains_key(to)) {
+            Some(target) => self.disassemble(target),
+            None => code,
+        };
+        Function::new(name, function, &self.names)
+    }
+
+    fn disassemble(&self, address: u64) -> Vec<Instruction> {
+        let from = (address - self.start) as usize;
+        let bytes = &self.code[from..from + self.functions[&address] as usize];
+        Decoder::with_ip(64, bytes, address, DecoderOptions::NONE).into_iter().collect()
+    }
+}
+
+fn jumps_on(instruction: &Instruction) -> Option<u64> {
+    instruction.is_jmp_short_or_near().then(|| instruction.near_branch_target())
+}
+
+impl Function {
+    fn new(name: &str, code: Vec<Instruction>, names: &BTreeMap<u64, String>) -> Self {
+        let mut names = names.clone();
+        let (start, end) = (code[0].ip(), code[code.len() - 1].next_ip());
+        let is_jump = |line: &&Instruction| line.is_jcc_short_or_near() || jumps_on(line).is_some();
+        let jumps = code.iter().filter(is_jump);
+        let targets: BTreeSet<_> = jumps.map(Instruction::near_branch_target).collect();
+        for (place, &target) in targets.range(start..end).enumerate() {
+            names.insert(target, format!(".{}", place + 1));
+        }
+        Function { name: name.to_owned(), code, names: Names(names) }
+    }
+
+    /// The index of the instruction at an address, if the function has it.
+    pub fn index_of(&self, address: u64) -> Option<usize> {
+        self.code.binary_search_by_key(&address, Instruction::ip).ok()
+    }
+
+    /// What the symbol at an address is called.
+    pub fn name_of(&self, address: u64) -> &str {
+        self.names.0.get(&address).map_or("", String::as_str)
+    }
+
+    /// One instruction as text.
+    pub fn line(&self, index: usize) -> String {
+        let mut formatter =
+            IntelFormatter::with_options(Some(Box::new(self.names.clone())), None);
+        let options = formatter.options_mut();
+        options.set_hex_prefix("0x");
+        options.set_hex_suffix("");
+        options.set_uppercase_hex(false);
+        options.set_space_after_operand_separator(true);
+        options.set_memory_size_options(MemorySizeOptions::Minimal);
+        options.set_show_branch_size(false);
+        let mut text = String::new();
+        formatter.format(&self.code[index], &mut text);
+        text
+    }
+
+    /// The whole function, `>` before the instructions of a path.
+    pub fn listing(&self, path: &[usize]) -> String {
+        let line = |index: usize| {
+            let mark = if path.contains(&index) { '>' } else { ' ' };
+            let label = self.name_of(self.code[index].ip());
+            let label = if label.starts_with('.') { format!("{label}:") } else { String::new() };
+            format!("  {mark} {label:<4}{}\n", self.line(index))
+        };
+        (0..self.code.len()).map(line).collect()
+    }
+}
+
+impl SymbolResolver for Names {
+    fn symbol(
+        &mut self,
+        instruction: &Instruction,
+        _operand: u32,
+        instruction_operand: Option<u32>,
+        address: u64,
+        _address_size: u32,
+    ) -> Option<SymbolResult<'_>> {
+        let is_memory = instruction_operand.is_some_and(|operand| {
+            instruction.op_kind(operand) == OpKind::Memory
+        });
+        if is_memory && is_thread_local(instruction) {
+            return bin_field(address).map(|field| SymbolResult::with_str(address, field));
+        }
+        let is_code = instruction.near_branch_target() == address;
+        let is_data = is_memory && instruction.is_ip_rel_memory_operand();
+        let name = self.0.get(&address).filter(|_| is_code || is_data)?;
+        Some(SymbolResult::with_str(address, name))
+    }
+}
+
+/// Whether an instruction reads or writes the thread's own memory.
+pub fn is_thread_local(instruction: &Instruction) -> bool {
+    instruction.memory_segment() == Register::FS
+}
+
+/// The field of a bin at an offset from the thread pointer. A bin is four words, aligned to its
+/// size; the runtime's `Bin` has the same order.
+fn bin_field(offset: u64) -> Option<&'static str> {
+    let is_thread_pointer = offset == 0;
+    let fields = ["bin.top", "bin.low", "bin.high", "bin.spare"];
+    (!is_thread_pointer).then(|| fields[(offset % 32 / 8) as usize])
+}
+
+/// The last identifier of a mangled name, in either mangling: what the source calls a function.
+/// A name that is not mangled is left as it is.
+fn short_name(symbol: &str) -> String {
+    if !symbol.starts_with("_ZN") && !symbol.starts_with("_R") {
+        return symbol.to_owned();
+    }
+    let mut rest = symbol;
+    let mut last = symbol;
+    while let Some(digit) = rest.find(|char: char| char.is_ascii_digit()) {
+        let number = &rest[digit..];
+        let end = number.find(|char: char| !char.is_ascii_digit()).unwrap_or(number.len());
+        let length: usize = number[..end].parse().unwrap_or(0);
+        let identifier = number[end..].get(..length).unwrap_or("");
+        rest = &number[end + identifier.len()..];
+        if !identifier.is_empty() && !is_hash(identifier) {
+            last = identifier;
+        }
+    }
+    last.to_owned()
+}
+
+fn is_hash(identifier: &str) -> bool {
+    identifier.len() == 17 && identifier[1..].chars().all(|char| char.is_ascii_hexdigit())
+}

@@ -1,0 +1,3 @@
+hak::hak_allocator!(pub struct Good "specs/good.toml");
+
+fn main() {}

@@ -1,0 +1,3 @@
+hak::hak_allocator!(pub struct = "specs/good.toml");
+
+fn main() {}

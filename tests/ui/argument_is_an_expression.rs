@@ -1,0 +1,3 @@
+hak::hak_allocator!(concat!("specs/", "good.toml"));
+
+fn main() {}

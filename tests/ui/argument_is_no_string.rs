@@ -1,0 +1,3 @@
+hak::hak_allocator!(42);
+
+fn main() {}

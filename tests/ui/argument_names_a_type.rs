@@ -1,0 +1,3 @@
+hak::hak_allocator!(static GOOD: Good = "specs/good.toml");
+
+fn main() {}

@@ -1,0 +1,3 @@
+hak::hak_allocator!(#[global_allocator] "specs/good.toml");
+
+fn main() {}

@@ -1,0 +1,3 @@
+hak::hak_allocator!("specs/depot_alone.toml");
+
+fn main() {}

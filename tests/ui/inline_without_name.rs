@@ -1,0 +1,3 @@
+hak::hak_allocator!({ schema = 1 });
+
+fn main() {}

@@ -1,0 +1,3 @@
+hak::hak_allocator!("specs/unknown_keys.toml");
+
+fn main() {}

@@ -1,0 +1,3 @@
+hak::hak_allocator!(pub struct match = "specs/good.toml");
+
+fn main() {}

@@ -1,0 +1,3 @@
+hak::hak_allocator!("specs/problem_in_a_base.toml");
+
+fn main() {}

@@ -1,0 +1,3 @@
+hak::hak_allocator!("specs/several_problems.toml");
+
+fn main() {}

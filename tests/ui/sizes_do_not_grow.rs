@@ -1,0 +1,3 @@
+hak::hak_allocator!("specs/sizes_do_not_grow.toml");
+
+fn main() {}

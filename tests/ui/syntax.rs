@@ -1,0 +1,3 @@
+hak::hak_allocator!("specs/syntax.toml");
+
+fn main() {}

@@ -1,0 +1,3 @@
+hak::hak_allocator!("specs/good.toml", "specs/good.toml");
+
+fn main() {}

@@ -1,0 +1,3 @@
+hak::hak_allocator!("specs/unsupported_key.toml");
+
+fn main() {}
