@@ -1,6 +1,106 @@
 //! hak: a TOML file becomes a memory allocator.
+//!
+//! [`hak_allocator!`] reads a spec when your crate is compiled and writes the allocator that it
+//! describes as straight-line Rust: for a request of known size six instructions and one branch,
+//! no call. Nothing is decided at run time that the spec could decide.
+//!
+//! # Use it
+//!
+//! ```toml
+//! # specs/service.toml
+//! schema  = 1
+//! extends = "web"
+//!
+//! [cache]
+//! bytes = "32 KiB"
+//! ```
+//!
+//! ```
+//! # mod specs_stand_elsewhere_in_this_test {
+//! hak::hak_allocator!(
+//!     #[global_allocator]
+//!     static ALLOC = "specs/web.toml"
+//! );
+//! # }
+//! ```
+//!
+//! Paths start from the folder of your crate's `Cargo.toml`. An edit of the spec, or of a file that
+//! it extends, rebuilds the crate. `hak check` tells what is wrong with a spec without a build, and
+//! `hak expand` shows what it becomes. All keys are in `docs/spec-reference.md`.
+//!
+//! # The forms
+//!
+//! ```
+//! use hak::hak_allocator;
+//!
+//! hak_allocator!("specs/web.toml"); // declares `Web`: the spec says its name
+//! hak_allocator!(pub(crate) struct Edge = "specs/web.toml"); // name and visibility are yours
+//! hak_allocator!(struct Small = { schema = 1, classes.sizes = [16, 32, 64] }); // inline
+//!
+//! # fn main() {
+//! use std::alloc::{GlobalAlloc, Layout};
+//! let layout = Layout::new::<[u64; 4]>();
+//! // SAFETY: the layout has bytes, and the block is freed once, with the same layout.
+//! unsafe {
+//!     let block = Small.alloc(layout);
+//!     assert!(!block.is_null());
+//!     Small.dealloc(block, layout);
+//! }
+//! println!("{}", Small::stats());
+//! # }
+//! ```
+//!
+//! With `#[global_allocator] static NAME = …` the type is declared as well, and installed. The type
+//! has no size, is `Copy`, and its rustdoc shows the table of its classes. It has two functions of
+//! its own: `stats()`, a [`Stats`] that is put together without counters on the hit paths, and
+//! `flush()`, which gives what the thread and the depots cache back to the slabs.
+//!
+//! Any number of allocators may live in one program. Each has its own caches and classes; all take
+//! their memory from one pool.
+//!
+//! # Getting the six instructions
+//!
+//! - **Turn on LTO**: `lto = "fat"` or `"thin"` in the release profile. Without it, code in other
+//!   crates than the one with the `#[global_allocator]` reaches the allocator by a call, as with
+//!   every allocator.
+//! - **Keep the allocator in a small crate of its own** and `use` that crate in the program. The
+//!   compiler removes an allocation that nobody uses only if the static stands in another crate.
+//! - A shared library (`cdylib`) reaches thread-local storage by a call; use hak in executables.
+//!
+//! # What it does not do yet
+//!
+//! - It runs on 64-bit Linux only.
+//! - Freed blocks are reused, but their memory is not returned to the system; only mappings of
+//!   their own (requests above `large.spans_to`) are, beyond `large.keep`.
+//! - A child that was forked while other threads allocate may find a lock held for ever. Call
+//!   `exec` in it, or fork before threads start.
+//! - A double free is found when the block reaches its slab, and ends the process with one line on
+//!   the error stream. Other misuse is not looked for.
+//!
+//! # Features
+//!
+//! - `allocator-api2`: the generated types implement `Allocator` of that crate, for collections that
+//!   take one.
+
+#[cfg(feature = "allocator-api2")]
+#[doc(hidden)]
+pub mod allocator_api;
 
 /// Declares an allocator that a spec describes.
+///
+/// The argument is one of
+///
+/// ```text
+/// "PATH"                                    a type, named by the spec
+/// [ATTRIBUTES] [VISIBILITY] struct NAME = SPEC      a type of that name
+/// [ATTRIBUTES] [VISIBILITY] static NAME = SPEC      a type named by the spec, and a static of it
+/// ```
+///
+/// where `SPEC` is `"PATH"` or an inline spec, `{ key = value, … }`, with dotted keys for tables. The
+/// crate's documentation shows each.
+///
+/// When the spec is wrong, all that is wrong with it becomes compile errors, each with its place in
+/// the spec, and a type of the same name stands in, so that no other error follows.
 #[macro_export]
 macro_rules! hak_allocator {
     ($($call:tt)*) => {
@@ -15,4 +115,16 @@ pub use hak_runtime::{ClassStats, Stats};
 pub mod __private {
     pub use hak_macros::hak_allocator;
     pub use hak_runtime::*;
+
+    pub use crate::__implement_allocator as implement_allocator;
+    #[cfg(feature = "allocator-api2")]
+    pub use crate::allocator_api;
+}
+
+/// Without the feature `allocator-api2` there is nothing to implement.
+#[cfg(not(feature = "allocator-api2"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __implement_allocator {
+    ($name:ident) => {};
 }

@@ -103,6 +103,7 @@ pub fn expand(spec: &Spec, target: &Target) -> TokenStream {
             #paths
             #methods
             #implementation
+            runtime::implement_allocator! { #name }
         };
 
         #instance

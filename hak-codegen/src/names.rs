@@ -44,7 +44,8 @@ impl<'a> Names<'a> {
             use ::core::alloc::{GlobalAlloc, Layout};
             use ::core::primitive::u8;
             use ::core::ptr;
-            use #face::__private::Stats;
+            use #face::__private as runtime;
+            use runtime::Stats;
         }
     }
 }

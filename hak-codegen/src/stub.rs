@@ -40,6 +40,8 @@ pub fn stub(target: &Target, name: &Ident) -> TokenStream {
 
                 unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
             }
+
+            runtime::implement_allocator! { #name }
         };
 
         #instance

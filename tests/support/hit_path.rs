@@ -24,15 +24,15 @@ const COLD: [&str; 8] = [
 ];
 
 /// One way through a function.
-pub struct Path<'f> {
-    pub function: &'f Function,
+pub(crate) struct Path<'f> {
+    pub(crate) function: &'f Function,
     /// Indices of its instructions, in the order in which they run.
-    pub steps: Vec<usize>,
+    pub(crate) steps: Vec<usize>,
 }
 
 /// What a conditional branch asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Question {
+pub(crate) enum Question {
     /// Whether the thread's bin has a block, or room for one.
     Bin,
     /// Whether the request is within the classes.
@@ -42,14 +42,14 @@ pub enum Question {
 }
 
 /// All ways through a function that meet no cold call.
-pub fn paths(function: &Function) -> Vec<Path<'_>> {
+pub(crate) fn paths(function: &Function) -> Vec<Path<'_>> {
     let mut found = Vec::new();
     walk(function, 0, Vec::new(), &mut found);
     found.into_iter().map(|steps| Path { function, steps }).collect()
 }
 
 /// The hit path.
-pub fn hit_path(function: &Function) -> Path<'_> {
+pub(crate) fn hit_path(function: &Function) -> Path<'_> {
     let mut hits = paths(function);
     hits.retain(|path| path.instructions().any(is_thread_local));
     let listing = || function.listing(&[]);
@@ -92,12 +92,12 @@ fn is_cold(function: &Function, address: u64) -> bool {
 }
 
 impl Path<'_> {
-    pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
+    pub(crate) fn instructions(&self) -> impl Iterator<Item = &Instruction> {
         self.steps.iter().map(|&index| &self.function.code[index])
     }
 
     /// Calls, and jumps out of the function.
-    pub fn calls(&self) -> usize {
+    pub(crate) fn calls(&self) -> usize {
         let leaves = |line: &Instruction| match line.flow_control() {
             FlowControl::Call | FlowControl::IndirectCall | FlowControl::IndirectBranch => true,
             FlowControl::UnconditionalBranch => {
@@ -109,13 +109,13 @@ impl Path<'_> {
     }
 
     /// What each conditional branch asks, in order. `largest` is the largest class.
-    pub fn questions(&self, largest: u64) -> Vec<Question> {
+    pub(crate) fn questions(&self, largest: u64) -> Vec<Question> {
         let places = (0..self.steps.len()).filter(|&place| self.is_branch(place));
         places.map(|place| self.question(place, largest)).collect()
     }
 
     /// Whether each conditional branch jumps, in order.
-    pub fn jumps(&self) -> Vec<bool> {
+    pub(crate) fn jumps(&self) -> Vec<bool> {
         let places = (0..self.steps.len()).filter(|&place| self.is_branch(place));
         places.map(|place| self.steps[place + 1] != self.steps[place] + 1).collect()
     }
@@ -141,7 +141,7 @@ impl Path<'_> {
     /// How many of the instructions are the allocator's own, where caller and allocator stand in
     /// one function: not the frame (push, pop, what moves the stack pointer, ret), and not the
     /// caller's write to its new block, which goes through vector registers.
-    pub fn own_instructions(&self) -> usize {
+    pub(crate) fn own_instructions(&self) -> usize {
         self.instructions().filter(|line| !is_frame(line) && !uses_vector(line)).count()
     }
 }

@@ -11,7 +11,7 @@ use iced_x86::{
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 
 /// The code of an executable, and what its addresses are called.
-pub struct Binary {
+pub(crate) struct Binary {
     code: Vec<u8>,
     start: u64,
     names: BTreeMap<u64, String>,
@@ -20,9 +20,9 @@ pub struct Binary {
 }
 
 /// One function.
-pub struct Function {
-    pub name: String,
-    pub code: Vec<Instruction>,
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) code: Vec<Instruction>,
     names: Names,
 }
 
@@ -31,7 +31,7 @@ pub struct Function {
 struct Names(BTreeMap<u64, String>);
 
 impl Binary {
-    pub fn read(path: &Path) -> Self {
+    pub(crate) fn read(path: &Path) -> Self {
         let data = fs::read(path).unwrap();
         let file = object::File::parse(&*data).unwrap();
         let text = file.section_by_name(".text").unwrap();
@@ -47,7 +47,7 @@ impl Binary {
     }
 
     /// The function of a name. Where it only hands on to another, that one.
-    pub fn function(&self, name: &str) -> Function {
+    pub(crate) fn function(&self, name: &str) -> Function {
         let is_wanted = |address: &&u64| self.names[address] == name;
         let address = self.functions.keys().find(is_wanted);
         let address = *address.unwrap_or_else(|| panic!("no function `{name}`"));
@@ -84,19 +84,18 @@ impl Function {
     }
 
     /// The index of the instruction at an address, if the function has it.
-    pub fn index_of(&self, address: u64) -> Option<usize> {
+    pub(crate) fn index_of(&self, address: u64) -> Option<usize> {
         self.code.binary_search_by_key(&address, Instruction::ip).ok()
     }
 
     /// What the symbol at an address is called.
-    pub fn name_of(&self, address: u64) -> &str {
+    pub(crate) fn name_of(&self, address: u64) -> &str {
         self.names.0.get(&address).map_or("", String::as_str)
     }
 
     /// One instruction as text.
-    pub fn line(&self, index: usize) -> String {
-        let mut formatter =
-            IntelFormatter::with_options(Some(Box::new(self.names.clone())), None);
+    pub(crate) fn line(&self, index: usize) -> String {
+        let mut formatter = IntelFormatter::with_options(Some(Box::new(self.names.clone())), None);
         let options = formatter.options_mut();
         options.set_hex_prefix("0x");
         options.set_hex_suffix("");
@@ -110,7 +109,7 @@ impl Function {
     }
 
     /// The whole function, `>` before the instructions of a path.
-    pub fn listing(&self, path: &[usize]) -> String {
+    pub(crate) fn listing(&self, path: &[usize]) -> String {
         let line = |index: usize| {
             let mark = if path.contains(&index) { '>' } else { ' ' };
             let label = self.name_of(self.code[index].ip());
@@ -130,9 +129,8 @@ impl SymbolResolver for Names {
         address: u64,
         _address_size: u32,
     ) -> Option<SymbolResult<'_>> {
-        let is_memory = instruction_operand.is_some_and(|operand| {
-            instruction.op_kind(operand) == OpKind::Memory
-        });
+        let is_memory = instruction_operand
+            .is_some_and(|operand| instruction.op_kind(operand) == OpKind::Memory);
         if is_memory && is_thread_local(instruction) {
             return bin_field(address).map(|field| SymbolResult::with_str(address, field));
         }
@@ -144,7 +142,7 @@ impl SymbolResolver for Names {
 }
 
 /// Whether an instruction reads or writes the thread's own memory.
-pub fn is_thread_local(instruction: &Instruction) -> bool {
+pub(crate) fn is_thread_local(instruction: &Instruction) -> bool {
     instruction.memory_segment() == Register::FS
 }
 

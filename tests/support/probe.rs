@@ -22,18 +22,18 @@ strip = \"none\"
 ";
 
 /// A spec that stands in `specs`.
-pub fn shipped(name: &str) -> PathBuf {
+pub(crate) fn shipped(name: &str) -> PathBuf {
     Path::new(ROOT).join("specs").join(name).with_extension("toml")
 }
 
 /// Where packages, and specs that a test writes, stand.
-pub fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("probe")
 }
 
 /// Builds the program `source` on the allocator of `spec`, on the system's when there is none,
 /// and returns the executable.
-pub fn build(program: &str, source: &str, spec: Option<&Path>) -> PathBuf {
+pub(crate) fn build(program: &str, source: &str, spec: Option<&Path>) -> PathBuf {
     let allocator = spec.map_or("system", |spec| spec.file_stem().unwrap().to_str().unwrap());
     let name = format!("{program}-{allocator}");
     let package = folder().join(&name);
@@ -45,9 +45,9 @@ pub fn build(program: &str, source: &str, spec: Option<&Path>) -> PathBuf {
 }
 
 fn manifest(name: &str, uses_hak: bool) -> String {
-    let head = format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n\n");
-    let hak = format!("[dependencies]\nhak = {{ path = {ROOT:?} }}\n\n");
-    [&head, if uses_hak { &hak } else { "" }, PROFILE].concat()
+    let package = format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n\n");
+    let dependency = format!("[dependencies]\nhak = {{ path = {ROOT:?} }}\n\n");
+    package + if uses_hak { &dependency } else { "" } + PROFILE
 }
 
 fn with_allocator(source: &str, spec: Option<&Path>) -> String {
@@ -58,7 +58,7 @@ fn with_allocator(source: &str, spec: Option<&Path>) -> String {
 }
 
 /// Writes a file, unless it says the same already: its time would make cargo build again.
-pub fn write_if_changed(path: &Path, text: &str) {
+pub(crate) fn write_if_changed(path: &Path, text: &str) {
     if fs::read_to_string(path).is_ok_and(|old| old == text) {
         return;
     }
