@@ -79,8 +79,8 @@
 //!
 //! # Features
 //!
-//! - `allocator-api2`: the generated types implement `Allocator` of that crate, for collections that
-//!   take one.
+//! - `allocator-api2`: the generated types implement `Allocator` of that crate, for collections
+//!   that take one.
 
 #[cfg(feature = "allocator-api2")]
 #[doc(hidden)]
@@ -96,8 +96,8 @@ pub mod allocator_api;
 /// [ATTRIBUTES] [VISIBILITY] static NAME = SPEC      a type named by the spec, and a static of it
 /// ```
 ///
-/// where `SPEC` is `"PATH"` or an inline spec, `{ key = value, … }`, with dotted keys for tables. The
-/// crate's documentation shows each.
+/// where `SPEC` is `"PATH"` or an inline spec, `{ key = value, … }`, with dotted keys for tables.
+/// The crate's documentation shows each.
 ///
 /// When the spec is wrong, all that is wrong with it becomes compile errors, each with its place in
 /// the spec, and a type of the same name stands in, so that no other error follows.

@@ -56,10 +56,10 @@ fn inlined() -> [(&'static str, &'static Binary); 2] {
 /// at most. No hit path calls anything.
 fn check(spec: &str, function: &Function, questions: &[Question], own_max: usize) -> usize {
     let path = hit_path(function);
-    println!("{spec}.toml, {path}");
-    assert_eq!(path.questions(LARGEST), questions, "{spec}.toml, {path}");
-    assert_eq!(path.calls(), 0, "{spec}.toml, {path}");
-    assert!(path.own_instructions() <= own_max, "{spec}.toml, more than {own_max}: {path}");
+    println!("{spec}: {path}");
+    assert_eq!(path.questions(LARGEST), questions, "{spec}: {path}");
+    assert_eq!(path.calls(), 0, "{spec}: {path}");
+    assert!(path.own_instructions() <= own_max, "{spec}: more than {own_max}: {path}");
     path.own_instructions()
 }
 
@@ -121,14 +121,14 @@ fn realloc_in_place_calls_nothing() {
         let all = paths(&function);
         let is_in_place = |path: &&Path<'_>| !path.instructions().any(is_thread_local);
         let in_place: Vec<_> = all.iter().filter(is_in_place).collect();
-        assert_eq!(in_place.len(), 1, "{spec}.toml:\n{}", function.listing(&[]));
-        println!("{spec}.toml, in place, {}", in_place[0]);
+        assert_eq!(in_place.len(), 1, "{spec}:\n{}", function.listing(&[]));
+        println!("{spec}, in place: {}", in_place[0]);
         let questions = [Question::Classes, Question::Classes, Question::Other];
-        assert_eq!(in_place[0].questions(LARGEST), questions, "{spec}.toml, {}", in_place[0]);
-        assert_eq!(in_place[0].calls(), 0, "{spec}.toml, {}", in_place[0]);
+        assert_eq!(in_place[0].questions(LARGEST), questions, "{spec}: {}", in_place[0]);
+        assert_eq!(in_place[0].calls(), 0, "{spec}: {}", in_place[0]);
         for path in &all {
-            assert!(path.calls() <= 1, "{spec}.toml, {path}");
-            assert!(path.jumps().len() <= MOVE_BRANCHES_MAX, "{spec}.toml, {path}");
+            assert!(path.calls() <= 1, "{spec}: {path}");
+            assert!(path.jumps().len() <= MOVE_BRANCHES_MAX, "{spec}: {path}");
         }
     }
 }
@@ -151,7 +151,7 @@ fn without_inlining_the_caller_calls() {
         let function = TINY.function(name);
         assert!(!function.code.iter().any(is_thread_local), "{}", function.listing(&[]));
         let most = paths(&function).into_iter().max_by_key(Path::calls).unwrap();
-        println!("tiny.toml, {most}");
+        println!("tiny: {most}");
         assert_eq!(most.calls(), 1, "{most}");
     }
 }

@@ -56,7 +56,8 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     let op = prop_oneof![
         5 => (sizes(), alignments(), any::<bool>())
             .prop_map(|(size, align, zeroed)| Op::Alloc { size, align, zeroed }),
-        2 => (any::<usize>(), sizes()).prop_map(|(nth, size)| Op::Realloc { nth, size: size.max(1) }),
+        2 => (any::<usize>(), sizes())
+            .prop_map(|(nth, size)| Op::Realloc { nth, size: size.max(1) }),
         3 => any::<usize>().prop_map(|nth| Op::Dealloc { nth }),
     ];
     prop::collection::vec(op, 1..400)

@@ -44,7 +44,7 @@ fn rows(classes: &[Class]) -> impl Iterator<Item = String> {
             "{number:>5} {:>7} {:>7} {:>9} {:>7} {:>7} {:>7} {:>6} {:>7} {:>8} {:>6}",
             class.bytes,
             class.blocks,
-            class.units * UNIT_BYTES >> 10,
+            (class.units * UNIT_BYTES) >> 10,
             class.tail(),
             step(class.bytes, before),
             format!("{}%", (class.bytes - before - 1) * 100 / class.bytes),

@@ -14,6 +14,11 @@ fn branch(usually_fast: Likely, condition: TokenStream, slow: TokenStream) -> To
     }
 }
 
+/// `#[cold]` on a slow half makes every branch to it unlikely: only where the spec says so.
+fn cold(usually_fast: Likely) -> Option<TokenStream> {
+    (usually_fast == Likely::Likely).then(|| quote!(#[cold]))
+}
+
 /// The functions that serve a class.
 pub(crate) fn paths(spec: &Spec) -> TokenStream {
     let miss = branch(spec.hints.hit, quote!(bin.is_empty()), quote!(return alloc_slow(class);));
@@ -22,6 +27,7 @@ pub(crate) fn paths(spec: &Spec) -> TokenStream {
         quote!(bin.is_full()),
         quote!(return unsafe { dealloc_slow(block, class) };),
     );
+    let [hit, room, small] = [spec.hints.hit, spec.hints.room, spec.hints.small].map(cold);
     quote! {
         /// A block of a class. `class` is below the number of classes.
         #[inline(always)]
@@ -44,28 +50,28 @@ pub(crate) fn paths(spec: &Spec) -> TokenStream {
         }
 
         /// `alloc_class` when the bin is empty.
-        #[cold]
+        #hit
         #[inline(never)]
         fn alloc_slow(class: usize) -> *mut u8 {
             CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, class) })
         }
 
         /// `dealloc_class` when the bin is full.
-        #[cold]
+        #room
         #[inline(never)]
         unsafe fn dealloc_slow(block: *mut u8, class: usize) {
             CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, class, block) })
         }
 
         /// A request above all classes: a span or a mapping.
-        #[cold]
+        #small
         #[inline(never)]
         fn alloc_large(bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
             HEAP.alloc_large(bytes, align, zeroed)
         }
 
         /// Takes back a span or a mapping.
-        #[cold]
+        #small
         #[inline(never)]
         unsafe fn dealloc_large(start: *mut u8, bytes: usize, align: usize) {
             unsafe { HEAP.dealloc_large(start, bytes, align) }

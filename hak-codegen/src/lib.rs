@@ -85,8 +85,18 @@ pub fn expand(spec: &Spec, target: &Target) -> TokenStream {
     let tables = tables::tables(spec, &order, &name.to_string());
     let lookup = lookup::lookup(spec, &order);
     let paths = fast_path::paths(spec);
-    let methods = global_alloc::methods(&name, spec);
-    let implementation = global_alloc::implementation(&name, spec);
+    let block = names::block(&name, &uses, |name| {
+        let methods = global_alloc::methods(name, spec);
+        let implementation = global_alloc::implementation(name, spec);
+        quote! {
+            #tables
+            #lookup
+            #paths
+            #methods
+            #implementation
+            runtime::implement_allocator! { #name }
+        }
+    });
     let instance = target.instance(&name);
     let derives = names::derives();
     quote! {
@@ -96,15 +106,7 @@ pub fn expand(spec: &Spec, target: &Target) -> TokenStream {
         #visibility struct #name;
 
         #[allow(unsafe_code, unused_imports, clippy::all, clippy::pedantic, clippy::restriction)]
-        const _: () = {
-            #uses
-            #tables
-            #lookup
-            #paths
-            #methods
-            #implementation
-            runtime::implement_allocator! { #name }
-        };
+        #block
 
         #instance
     }

@@ -4,7 +4,7 @@
 //! shadows whatever the user's module calls by the same name, a `mod u8 {}` included, and needs
 //! no prelude.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 
 use hak_spec::Layers;
@@ -48,6 +48,42 @@ impl<'a> Names<'a> {
             use runtime::Stats;
         }
     }
+}
+
+/// The block behind the type: `imports`, and what `body` makes of the type's name.
+///
+/// An import would shadow a type that is called the same. Such a type gets a second name, outside
+/// of the imports' reach.
+pub(crate) fn block(
+    name: &Ident,
+    imports: &TokenStream,
+    body: impl FnOnce(&Ident) -> TokenStream,
+) -> TokenStream {
+    if !mentions(imports.clone(), name) {
+        let body = body(name);
+        return quote!(const _: () = { #imports #body };);
+    }
+    let second = Ident::new("Declared", Span::call_site());
+    let body = body(&second);
+    quote! {
+        const _: () = {
+            type #second = #name;
+            const _: () = { #imports #body };
+        };
+    }
+}
+
+fn mentions(tokens: TokenStream, name: &Ident) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => mentions(group.stream(), name),
+        TokenTree::Ident(ident) => ident == *name,
+        _ => false,
+    })
+}
+
+/// The macro `assert`. Macros cannot be imported: a user's `macro_rules!` would come first.
+pub(crate) fn assert() -> TokenStream {
+    quote!(::core::assert)
 }
 
 /// What the generated type derives.

@@ -11,6 +11,7 @@ use crate::names::{self, Names};
 pub fn stub(target: &Target, name: &Ident) -> TokenStream {
     let Target { attributes, visibility, .. } = target;
     let uses = Names::new(&target.face).stub_uses();
+    let block = names::block(name, &uses, interface);
     let derives = names::derives();
     let instance = target.instance(name);
     quote! {
@@ -20,30 +21,32 @@ pub fn stub(target: &Target, name: &Ident) -> TokenStream {
         #visibility struct #name;
 
         #[allow(unsafe_code, clippy::all, clippy::pedantic, clippy::restriction)]
-        const _: () = {
-            #uses
-
-            impl #name {
-                /// Nothing.
-                pub fn stats() -> Stats<0> {
-                    Stats { classes: [], superslab_bytes: 0, kept_bytes: 0 }
-                }
-
-                /// Does nothing.
-                pub fn flush() {}
-            }
-
-            unsafe impl GlobalAlloc for #name {
-                unsafe fn alloc(&self, _: Layout) -> *mut u8 {
-                    ptr::null_mut()
-                }
-
-                unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
-            }
-
-            runtime::implement_allocator! { #name }
-        };
+        #block
 
         #instance
+    }
+}
+
+fn interface(name: &Ident) -> TokenStream {
+    quote! {
+        impl #name {
+            /// Nothing.
+            pub fn stats() -> Stats<0> {
+                Stats { classes: [], superslab_bytes: 0, kept_bytes: 0 }
+            }
+
+            /// Does nothing.
+            pub fn flush() {}
+        }
+
+        unsafe impl GlobalAlloc for #name {
+            unsafe fn alloc(&self, _: Layout) -> *mut u8 {
+                ptr::null_mut()
+            }
+
+            unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
+        }
+
+        runtime::implement_allocator! { #name }
     }
 }

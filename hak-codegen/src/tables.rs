@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::{declared, number};
+use crate::{declared, names, number};
 use hak_spec::{Class, Layers, SUPERSLAB_BYTES, Spec, UNIT_BYTES};
 
 /// The order of classes in the statics and in a thread's cache: the hot ones first, as the spec
@@ -45,10 +45,11 @@ pub(crate) fn tables(spec: &Spec, order: &Order<'_>, name: &str) -> TokenStream 
     let keep = number(spec.keep);
     let (unit, superslab) = (number(UNIT_BYTES), number(SUPERSLAB_BYTES));
     let cache = declared("CACHE");
+    let assert = names::assert();
     let order_of_classes =
         if order.is_by_size() { " Classes, from small to large." } else { HOT_FIRST };
     quote! {
-        const _: () = assert!(
+        const _: () = #assert!(
             runtime::UNIT_BYTES == #unit && runtime::SUPERSLAB_BYTES == #superslab,
             "hak-runtime and hak-codegen are of different versions"
         );

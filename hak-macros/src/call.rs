@@ -11,13 +11,19 @@
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
-use syn::{LitStr, Result, Token};
+use syn::{Error, LitStr, Result, Token};
 
 use hak_codegen::{Instance, Target};
 
-const FORMS: &str = "expected `\"PATH\"`, `struct NAME = \"PATH\"` or `static NAME = \"PATH\"`, \
-     with a spec's path or `{ schema = 1, … }`";
+/// Ways out for an argument that is none of the forms.
+const FORMS: &str = "
+= help: hak_allocator!(\"specs/web.toml\")
+= help: hak_allocator!(pub struct Web = \"specs/web.toml\")
+= help: hak_allocator!(#[global_allocator] static ALLOC = \"specs/web.toml\")";
+
+const A_SPEC: &str = "expected a spec: the path of a file, as a string, or `{ schema = 1, … }`";
 
 /// One call of the macro.
 pub(crate) struct Call {
@@ -28,26 +34,30 @@ pub(crate) struct Call {
 /// Where the spec is.
 pub(crate) enum SpecSource {
     File(LitStr),
-    Inline(TokenStream),
+    Inline(Group),
 }
 
 impl Parse for Call {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let face = bracketed(input)?;
         let mut target = target(face.stream());
-        if !input.peek(LitStr) {
+        let mut before = Span::call_site();
+        if !input.is_empty() && !begins_spec(input) {
             declaration(input, &mut target)?;
-            input.parse::<Token![=]>().map_err(|error| syn::Error::new(error.span(), FORMS))?;
+            before = equals_sign(input)?;
         }
-        let source = source(input)?;
+        let source = source(input, before)?;
         if let (SpecSource::Inline(spec), None) = (&source, &target.name) {
-            let span = spec.clone().into_iter().next().map_or(Span::call_site(), |t| t.span());
             let message = "an inline spec needs a name: write `struct NAME = { … }`";
-            return Err(syn::Error::new(span, message));
+            return Err(Error::new(spec.span(), message));
         }
         input.parse::<Option<Token![,]>>()?;
         input.parse::<Option<Token![;]>>()?;
-        if input.is_empty() { Ok(Call { target, source }) } else { Err(input.error(FORMS)) }
+        if input.is_empty() {
+            Ok(Call { target, source })
+        } else {
+            Err(Error::new(input.span(), "expected nothing after the spec: a call declares one"))
+        }
     }
 }
 
@@ -74,19 +84,38 @@ fn target(face: TokenStream) -> Target {
 fn declaration(input: ParseStream<'_>, target: &mut Target) -> Result<()> {
     let attributes = attributes(input)?;
     let visibility = visibility(input)?;
+    let is_bare = attributes.is_empty() && visibility.is_empty();
+    target.visibility.clone_from(&visibility);
     if input.peek(Token![struct]) {
         input.parse::<Token![struct]>()?;
-        target.name = Some(input.parse()?);
-        (target.attributes, target.visibility) = (attributes, visibility);
+        target.name = Some(name(input)?);
+        target.attributes = attributes;
     } else if input.peek(Token![static]) {
         input.parse::<Token![static]>()?;
-        let name = input.parse()?;
-        target.visibility.clone_from(&visibility);
-        target.instance = Some(Instance { attributes, visibility, name });
+        target.instance = Some(Instance { attributes, visibility, name: name(input)? });
+    } else if is_bare {
+        return Err(Error::new(input.span(), format!("{A_SPEC}{FORMS}")));
     } else {
-        return Err(input.error(FORMS));
+        return Err(Error::new(input.span(), format!("expected `struct` or `static`{FORMS}")));
     }
     Ok(())
+}
+
+fn name(input: ParseStream<'_>) -> Result<Ident> {
+    let found = input.fork().call(Ident::parse_any);
+    input.parse().map_err(|error| match found {
+        Ok(word) => Error::new(word.span(), format!("`{word}` is a keyword: expected a name")),
+        Err(_) => Error::new(error.span(), "expected a name"),
+    })
+}
+
+fn equals_sign(input: ParseStream<'_>) -> Result<Span> {
+    let message = match input.peek(Token![:]) {
+        true => "expected `=`: the spec names the type, or `struct NAME = …` does",
+        false => "expected `=` and a spec",
+    };
+    let sign = input.parse::<Token![=]>();
+    sign.map(|sign| sign.span).map_err(|error| Error::new(error.span(), message))
 }
 
 fn attributes(input: ParseStream<'_>) -> Result<TokenStream> {
@@ -113,16 +142,22 @@ fn visibility(input: ParseStream<'_>) -> Result<TokenStream> {
 fn bracketed(input: ParseStream<'_>) -> Result<Group> {
     match input.parse::<TokenTree>()? {
         TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket => Ok(group),
-        other => Err(syn::Error::new(other.span(), "expected `[`")),
+        other => Err(Error::new(other.span(), "expected `[`")),
     }
 }
 
-fn source(input: ParseStream<'_>) -> Result<SpecSource> {
+fn begins_spec(input: ParseStream<'_>) -> bool {
+    input.peek(LitStr) || input.peek(syn::token::Brace)
+}
+
+/// The spec, which stands behind `before`.
+fn source(input: ParseStream<'_>, before: Span) -> Result<SpecSource> {
     if input.peek(LitStr) {
         return input.parse().map(SpecSource::File);
     }
     if input.peek(syn::token::Brace) {
-        return input.parse::<Group>().map(|group| SpecSource::Inline(group.stream()));
+        return input.parse().map(SpecSource::Inline);
     }
-    Err(input.error("expected the path of a spec, as a string, or `{ schema = 1, … }`"))
+    let span = if input.is_empty() { before } else { input.span() };
+    Err(Error::new(span, format!("{A_SPEC}{FORMS}")))
 }

@@ -51,8 +51,8 @@ impl Text {
     }
 
     /// The token at a place of the text, or the next before it.
-    pub(crate) fn span(&self, place: &Range<usize>) -> Span {
+    pub(crate) fn span(&self, place: &Range<usize>) -> Option<Span> {
         let before = self.tokens.partition_point(|(range, _)| range.start <= place.start);
-        self.tokens[..before].last().map_or_else(Span::call_site, |(_, span)| *span)
+        self.tokens[..before].last().map(|(_, span)| *span)
     }
 }

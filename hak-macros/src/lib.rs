@@ -21,7 +21,7 @@ pub fn hak_allocator(input: TokenStream) -> TokenStream {
     };
     let expansion = match &call.source {
         SpecSource::File(path) => from_file(&call, path),
-        SpecSource::Inline(tokens) => from_tokens(&call, tokens),
+        SpecSource::Inline(group) => from_tokens(&call, group),
     };
     expansion.into()
 }
@@ -44,14 +44,14 @@ fn from_file(call: &Call, literal: &syn::LitStr) -> proc_macro2::TokenStream {
     }
 }
 
-fn from_tokens(call: &Call, tokens: &proc_macro2::TokenStream) -> proc_macro2::TokenStream {
-    let text = inline::Text::of(tokens.clone());
+fn from_tokens(call: &Call, group: &proc_macro2::Group) -> proc_macro2::TokenStream {
+    let text = inline::Text::of(group.stream());
     let name = call.target.name.as_ref().map(ToString::to_string).unwrap_or_default();
     let base = locate::base();
     match hak_spec::parse(&text.toml, "inline spec", &name, base.as_deref().ok()) {
         Ok(spec) => locate::tracked(&spec.files, hak_codegen::expand(&spec, &call.target)),
         Err(problems) => {
-            let errors = report::in_tokens(&problems, &text);
+            let errors = report::in_tokens(&problems, &text, group.span_open());
             let stub = hak_codegen::stub(&call.target, &call.stub_name(&name));
             locate::tracked(problems.files(), quote::quote!(#errors #stub))
         }

@@ -11,67 +11,11 @@
 use core::ptr::{self, NonNull};
 
 use crate::fatal;
-use crate::magazine::{self, Magazine};
-use crate::slab::{self, BLOCKS_MAX, DoubleFree, Duty, Slab};
-use crate::superslab::{self, Superslab, UNIT_BYTES};
+use crate::magazine::Magazine;
+use crate::size_class::SizeClass;
+use crate::slab::{self, DoubleFree, Duty, Slab};
+use crate::superslab::{self, Superslab};
 use crate::sync::Mutex;
-
-/// Reciprocals of block sizes are scaled by this power of two.
-const RECIPROCAL_SHIFT: u32 = 42;
-/// Most units of a slab.
-const SLAB_UNITS_MAX: u32 = 16;
-
-/// The figures of a class, all known when the allocator is generated.
-#[derive(Debug, Clone, Copy)]
-pub struct SizeClass {
-    /// Bytes of a block, a multiple of 8.
-    pub bytes: u32,
-    /// Blocks of a magazine.
-    pub slots: u32,
-    /// Blocks fetched from slabs at a time.
-    pub refill: u32,
-    /// Blocks fetched when a thread first uses the class.
-    pub prewarm: u32,
-    /// Full magazines the depot keeps at most.
-    pub depot: u32,
-    /// Units of a slab.
-    pub units: u32,
-    /// Blocks of a slab.
-    pub blocks: u32,
-    /// `2^42 / bytes`, rounded up.
-    reciprocal: u64,
-}
-
-impl SizeClass {
-    /// A class with these figures. Figures that disagree do not compile.
-    #[must_use]
-    pub const fn new(
-        [bytes, slots, refill, prewarm, depot]: [u32; 5],
-        [units, blocks]: [u32; 2],
-    ) -> Self {
-        assert!(bytes >= 16 && bytes.is_multiple_of(8), "a block holds whole words");
-        assert!(units >= 1 && units <= SLAB_UNITS_MAX, "a slab has 1 to 16 units");
-        assert!(blocks >= 1 && blocks <= BLOCKS_MAX, "a slab has a free bit for each block");
-        assert!(blocks as u64 * bytes as u64 <= units as u64 * UNIT_BYTES as u64, "blocks fit");
-        assert!(slots >= 1 && slots as usize <= magazine::SLOTS_MAX, "slots are bounded");
-        assert!(refill >= 1 && refill <= slots, "a refill fits the magazine");
-        assert!(prewarm >= 1 && prewarm <= slots, "a prewarm fits the magazine");
-        let reciprocal = (1u64 << RECIPROCAL_SHIFT).div_ceil(bytes as u64);
-        SizeClass { bytes, slots, refill, prewarm, depot, units, blocks, reciprocal }
-    }
-
-    /// The block that a byte of a slab belongs to, counted from the slab's start.
-    ///
-    /// Multiplying by the rounded-up reciprocal equals dividing while
-    /// `offset * (reciprocal * bytes - 2^42) < 2^42`. The factor in brackets is below `bytes`, at
-    /// most 2^17, and an offset is below 2^20.
-    #[inline]
-    pub(crate) fn index_at(&self, offset: usize) -> u32 {
-        let index = (offset as u64 * self.reciprocal) >> RECIPROCAL_SHIFT;
-        // A slab has at most 4096 blocks.
-        index as u32
-    }
-}
 
 /// The process-wide part of a class.
 #[repr(align(64))]
@@ -134,6 +78,11 @@ impl Class {
         taken
     }
 
+    /// What this class's slabs know it by.
+    fn owner(&self) -> slab::Owner {
+        ptr::from_ref(self).cast()
+    }
+
     /// Takes one block; null when the system has no memory.
     pub(crate) fn take_one(&self) -> *mut u8 {
         let mut block = ptr::null_mut();
@@ -194,7 +143,7 @@ impl Class {
         let mut slabs = self.slabs.lock();
         // SAFETY: headers are never unmapped.
         let seen = unsafe { slab.as_ref() };
-        if !seen.is_owned_by(self) {
+        if !seen.is_owned_by(self.owner()) {
             return;
         }
         if seen.free_count() > 0 {
@@ -219,7 +168,7 @@ impl Class {
             // SAFETY: headers are never unmapped, and a slot that never held a slab is zero, which
             // is a slab without an owner.
             .map(|meta| unsafe { meta.cast::<Slab>().as_ref() })
-            .filter(|slab| slab.is_owned_by(self))
+            .filter(|slab| slab.is_owned_by(self.owner()))
             .map(|slab| slab.free_count().max(0).cast_unsigned() as usize)
             .sum();
         Census { slabs: slabs.held, free_blocks, supplied: slabs.supplied, refills: slabs.refills }
@@ -255,7 +204,7 @@ impl Slabs {
     fn grow(&mut self, class: &Class) -> Option<NonNull<Slab>> {
         let run = superslab::alloc_run(class.size.units)?;
         // SAFETY: the run was just handed out, and the lock is held.
-        let slab = unsafe { Slab::new(run, class) };
+        let slab = unsafe { Slab::new(run, class.size.blocks, class.owner()) };
         self.held += 1;
         self.list(slab);
         Some(slab)
@@ -315,22 +264,13 @@ impl Slabs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::size_class::BLOCKS_MAX;
+    use crate::superslab::UNIT_BYTES;
 
     fn class_of(bytes: u32, units: u32) -> Class {
         let whole = units * u32::try_from(UNIT_BYTES).unwrap();
         let blocks = (whole / bytes).min(BLOCKS_MAX);
         Class::new("Test", SizeClass::new([bytes, 64, 16, 16, 0], [units, blocks]))
-    }
-
-    #[test]
-    fn the_reciprocal_divides() {
-        for (bytes, units) in [(16, 1), (24, 1), (48, 1), (7168, 1), (40_960, 5), (131_072, 16)] {
-            let class = class_of(bytes, units);
-            for offset in (0..units as usize * UNIT_BYTES).step_by(8) {
-                let expected = u32::try_from(offset / bytes as usize).unwrap();
-                assert_eq!(class.size.index_at(offset), expected, "{bytes} at {offset}");
-            }
-        }
     }
 
     #[test]

@@ -26,8 +26,8 @@
 //!
 //! From top to bottom; each file uses only what stands below it, and a test says so:
 //!
-//! `stats` · `heap` · `bin` · `thread` · `depot` · `magazine` · `class` · `slab` · `span` ·
-//! `superslab` · `huge` · `arena` · `fatal` · `os` · `sync`
+//! `stats` · `bin` · `heap` · `thread` · `depot` · `class` · `slab` · `size_class` · `magazine` ·
+//! `span` · `superslab` · `huge` · `arena` · `fatal` · `sync` · `os`
 //!
 //! `lookup` stands beside them: it is arithmetic for generated code and uses nothing.
 //!
@@ -55,6 +55,7 @@ mod huge;
 mod lookup;
 mod magazine;
 mod os;
+mod size_class;
 mod slab;
 mod span;
 mod stats;
@@ -63,10 +64,11 @@ mod sync;
 mod thread;
 
 pub use bin::{Bin, Cache};
-pub use class::{Class, SizeClass};
+pub use class::Class;
 pub use depot::{Depot, Depots, NoDepot};
 pub use heap::{Heap, Large};
 pub use lookup::{aligned_class, class_table, key};
+pub use size_class::SizeClass;
 pub use stats::{ClassStats, Stats};
 pub use superslab::{SUPERSLAB_BYTES, UNIT_BYTES};
 

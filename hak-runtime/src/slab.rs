@@ -24,22 +24,22 @@
 use core::cell::UnsafeCell;
 use core::ptr::{self, NonNull};
 
-use crate::class::{Class, SizeClass};
+use crate::size_class::{BLOCKS_MAX, SizeClass};
 use crate::superslab::{META_BYTES, Run, Superslab, UNIT_BYTES};
 use crate::sync::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 
-/// Most blocks of a slab: one bit each in 64 words, and one summary bit for each word.
-pub(crate) const BLOCKS_MAX: u32 = 64 * 64;
+/// What a slab knows its class by: an address.
+pub(crate) type Owner = *const ();
 
 /// A slab's metadata, in the slot of its first unit.
 #[repr(C, align(64))]
 pub(crate) struct Slab {
     /// The class it belongs to; null while it is retired.
-    owner: AtomicPtr<Class>,
+    owner: AtomicPtr<()>,
     free_count: AtomicI32,
     summary: AtomicU64,
     list: UnsafeCell<Links>,
-    free_bits: [AtomicU64; 64],
+    free_bits: [AtomicU64; BLOCKS_MAX as usize / 64],
 }
 
 /// Where the slab stands in its class's list of slabs with room; the class lock protects it.
@@ -99,14 +99,13 @@ impl Slab {
     ///
     /// # Safety
     ///
-    /// 1. The run has the units of the class's slabs, and the caller holds it.
-    /// 2. The caller holds the class lock.
-    pub(crate) unsafe fn new(run: Run, class: &Class) -> NonNull<Slab> {
+    /// 1. The run has room for `blocks` of the class, and the caller holds it.
+    /// 2. The caller holds the lock of the class `owner`.
+    pub(crate) unsafe fn new(run: Run, blocks: u32, owner: Owner) -> NonNull<Slab> {
         let this: NonNull<Slab> = Superslab::meta(run.superslab, run.first).cast();
         // SAFETY: headers are never unmapped; before the owner is set, late givers of the slot's
         // earlier lives only read `owner` (rules 4 and 6). All-zero bytes are a valid `Slab`.
         let slab = unsafe { this.as_ref() };
-        let blocks = class.size.blocks;
         let words = blocks.div_ceil(64);
         for (word, bits) in slab.free_bits[..words as usize].iter().enumerate() {
             let left = blocks - u32::try_from(word).unwrap_or(0) * 64;
@@ -117,7 +116,7 @@ impl Slab {
         let unlisted = Links { next: ptr::null_mut(), previous: ptr::null_mut(), listed: false };
         // SAFETY: the class lock is held.
         unsafe { slab.list.get().write(unlisted) };
-        slab.owner.store(ptr::from_ref(class).cast_mut(), Ordering::Release);
+        slab.owner.store(owner.cast_mut(), Ordering::Release);
         this
     }
 
@@ -236,9 +235,9 @@ impl Slab {
         u32::try_from((this.addr().get() - first_slot) / META_BYTES).unwrap_or(0)
     }
 
-    /// Whether the slab belongs to `class`; reliable while that class's lock is held (rule 6).
-    pub(crate) fn is_owned_by(&self, class: &Class) -> bool {
-        ptr::eq(self.owner.load(Ordering::Acquire), class)
+    /// Whether the slab belongs to a class; reliable while that class's lock is held (rule 6).
+    pub(crate) fn is_owned_by(&self, owner: Owner) -> bool {
+        ptr::eq(self.owner.load(Ordering::Acquire), owner)
     }
 
     /// Lets go of the slab, under the owner's lock.

@@ -8,7 +8,7 @@ use core::hint::spin_loop;
 use core::ops::{Deref, DerefMut};
 
 pub(crate) use core::sync::atomic::{
-    AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+    AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering,
 };
 
 use crate::os;

@@ -158,11 +158,11 @@ fn uses_vector(instruction: &Instruction) -> bool {
 /// The counts, and the function with the path marked.
 impl Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let branches = (0..self.steps.len()).filter(|&place| self.is_branch(place)).count();
         let (name, steps) = (&self.function.name, self.steps.len());
-        let (own, calls) = (self.own_instructions(), self.calls());
-        writeln!(f, "{name}: hit path of {steps} instructions, {own} without frame and")?;
-        writeln!(f, "initialisation; conditional branches: {branches}, calls: {calls}")?;
+        let (own, branches, calls) = (self.own_instructions(), self.jumps().len(), self.calls());
+        write!(f, "{name}: hit path of {steps} instructions, ")?;
+        write!(f, "{own} without frame and initialisation, ")?;
+        writeln!(f, "{branches} of them conditional branches, {calls} calls")?;
         f.write_str(&self.function.listing(&self.steps))
     }
 }

@@ -115,7 +115,6 @@ const _: () = {
     }
 
     /// `dealloc_class` when the bin is full.
-    #[cold]
     #[inline(never)]
     unsafe fn dealloc_slow(block: *mut u8, class: usize) {
         CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, class, block) })

@@ -140,14 +140,12 @@ const _: () = {
     }
 
     /// A request above all classes: a span or a mapping.
-    #[cold]
     #[inline(never)]
     fn alloc_large(bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
         HEAP.alloc_large(bytes, align, zeroed)
     }
 
     /// Takes back a span or a mapping.
-    #[cold]
     #[inline(never)]
     unsafe fn dealloc_large(start: *mut u8, bytes: usize, align: usize) {
         unsafe { HEAP.dealloc_large(start, bytes, align) }

@@ -2,8 +2,7 @@
 
 use core::ffi::c_int;
 use core::ptr::{self, NonNull};
-
-use crate::sync::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// Puts `errno` back when it is dropped.
 struct KeepErrno(c_int);

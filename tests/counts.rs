@@ -1,0 +1,135 @@
+//! The fast path as it runs: instructions, branches and mispredictions, counted by simulation.
+//!
+//! Programs run under callgrind, whose counts are exact. Each runs with N iterations and with 2 N:
+//! the difference is N iterations without what a process does at its start and end.
+//! `cargo test --test counts -- --nocapture` prints what was counted, for the system's allocator
+//! too.
+//!
+//! Without valgrind nothing is counted, and the test says so; where `CI` is set it fails.
+
+#[path = "support/probe.rs"]
+mod probe;
+
+use std::env;
+use std::fs;
+use std::ops::Sub;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const PROGRAM: &str = include_str!("support/programs/counts.rs");
+
+/// Of a pair of alloc and free of one constant size: one branch each.
+const PAIR_BRANCHES_MAX: f64 = 2.0;
+/// Of an alloc and a free in random order and sizes.
+const MIXED_MISPREDICTED_MAX: f64 = 0.05;
+
+/// Events of one run, or of one iteration.
+#[derive(Debug, Clone, Copy)]
+struct Counts {
+    instructions: f64,
+    branches: f64,
+    mispredicted: f64,
+}
+
+impl Sub for Counts {
+    type Output = Counts;
+
+    fn sub(self, other: Counts) -> Counts {
+        Counts {
+            instructions: self.instructions - other.instructions,
+            branches: self.branches - other.branches,
+            mispredicted: self.mispredicted - other.mispredicted,
+        }
+    }
+}
+
+/// The program on one allocator.
+struct Program {
+    allocator: &'static str,
+    executable: PathBuf,
+}
+
+impl Program {
+    fn build(allocator: &'static str, spec: Option<&Path>) -> Self {
+        Program { allocator, executable: probe::build("counts", PROGRAM, spec) }
+    }
+
+    /// One iteration of a kernel.
+    fn iteration(&self, kernel: &str, iterations: u32) -> Counts {
+        let run = |iterations| self.run(kernel, iterations);
+        let difference = run(2 * iterations) - run(iterations);
+        let per_iteration = |count| count / f64::from(iterations);
+        Counts {
+            instructions: per_iteration(difference.instructions),
+            branches: per_iteration(difference.branches),
+            mispredicted: per_iteration(difference.mispredicted),
+        }
+    }
+
+    fn run(&self, kernel: &str, iterations: u32) -> Counts {
+        let file = format!("{}-{kernel}-{iterations}.callgrind", self.allocator);
+        let report = probe::folder().join(file);
+        let output = Command::new("valgrind")
+            .args(["--quiet", "--tool=callgrind", "--branch-sim=yes"])
+            .arg(format!("--callgrind-out-file={}", report.display()))
+            .arg(&self.executable)
+            .args([kernel, &iterations.to_string()])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        totals(&fs::read_to_string(report).unwrap())
+    }
+}
+
+/// The totals of a callgrind report: a line names the events, another has a figure for each.
+fn totals(report: &str) -> Counts {
+    let line = |head| {
+        let line = report.lines().find_map(|line| line.strip_prefix(head));
+        line.unwrap_or_else(|| panic!("no line `{head}`")).split_whitespace()
+    };
+    let count = |event| {
+        let place = line("events:").position(|name| name == event);
+        let figure = place.and_then(|place| line("totals:").nth(place));
+        figure.unwrap_or_else(|| panic!("no event `{event}`")).parse().unwrap()
+    };
+    // Bc and Bcm: conditional branches, and those of them that were mispredicted.
+    Counts { instructions: count("Ir"), branches: count("Bc"), mispredicted: count("Bcm") }
+}
+
+/// Whether there is a simulator; a test that counts nothing must not look like one that counted.
+fn can_count() -> bool {
+    let found =
+        Command::new("valgrind").arg("--version").output().is_ok_and(|o| o.status.success());
+    if !found {
+        let message = "nothing was counted: valgrind is not installed (apt-get install valgrind)";
+        assert!(env::var_os("CI").is_none(), "{message}");
+        println!("{message}");
+    }
+    found
+}
+
+fn print(kernel: &str, allocator: &str, counts: Counts) {
+    let Counts { instructions, branches, mispredicted } = counts;
+    println!("{kernel:<8}{allocator:<10}{instructions:>12.2}{branches:>10.3}{mispredicted:>14.4}");
+}
+
+#[test]
+fn branches_are_few_and_predicted() {
+    if !can_count() {
+        return;
+    }
+    println!("kernel  allocator instructions  branches  mispredicted   (per iteration)");
+    let [general, web] = ["general", "web"].map(|name| (name, Some(probe::shipped(name))));
+    for (allocator, spec) in [("system", None), general, web] {
+        let program = Program::build(allocator, spec.as_deref());
+        // The loop and the initialisation of the block are in both.
+        let pair = program.iteration("pair", 100_000) - program.iteration("empty", 100_000);
+        print("pair", allocator, pair);
+        let mixed = program.iteration("mixed", 200_000);
+        print("mixed", allocator, mixed);
+        if spec.is_some() {
+            assert!(pair.branches <= PAIR_BRANCHES_MAX, "{allocator}: {pair:?}");
+            assert!(mixed.mispredicted <= MIXED_MISPREDICTED_MAX, "{allocator}: {mixed:?}");
+        }
+    }
+}

@@ -1,0 +1,3 @@
+hak::hak_allocator!(struct Inline = {});
+
+fn main() {}

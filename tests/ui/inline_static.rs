@@ -1,0 +1,3 @@
+hak::hak_allocator!(static ALLOC = { schema = 1 });
+
+fn main() {}
