@@ -12,15 +12,19 @@ mod probe;
 
 use std::env;
 use std::fs;
+use std::io::{self, Write};
 use std::ops::Sub;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const PROGRAM: &str = include_str!("support/programs/counts.rs");
 
-/// Of a pair of alloc and free of one constant size: one branch each.
-const PAIR_BRANCHES_MAX: f64 = 2.0;
-/// Of an alloc and a free in random order and sizes.
+/// An iteration is an alloc and a free.
+const OPERATIONS: f64 = 2.0;
+/// Conditional branches of an operation of constant size, beyond the loop's own.
+const CONSTANT_BRANCHES_MAX: f64 = 1.0;
+/// Mispredicted conditional branches of an operation of random size, the loop's own included. A
+/// look-up with a branch on the size's range has about 0.15.
 const MIXED_MISPREDICTED_MAX: f64 = 0.05;
 
 /// Events of one run, or of one iteration.
@@ -98,12 +102,15 @@ fn totals(report: &str) -> Counts {
 
 /// Whether there is a simulator; a test that counts nothing must not look like one that counted.
 fn can_count() -> bool {
-    let found =
-        Command::new("valgrind").arg("--version").output().is_ok_and(|o| o.status.success());
+    let found = Command::new("valgrind")
+        .arg("--version")
+        .output()
+        .is_ok_and(|output| output.status.success());
     if !found {
         let message = "nothing was counted: valgrind is not installed (apt-get install valgrind)";
         assert!(env::var_os("CI").is_none(), "{message}");
-        println!("{message}");
+        // Past the harness, which shows what a passing test prints to no one.
+        io::stderr().write_all(format!("{message}\n").as_bytes()).unwrap();
     }
     found
 }
@@ -118,7 +125,7 @@ fn branches_are_few_and_predicted() {
     if !can_count() {
         return;
     }
-    println!("kernel  allocator instructions  branches  mispredicted   (per iteration)");
+    println!("kernel  allocator instructions  branches  mispredicted   (for an alloc and a free)");
     let [general, web] = ["general", "web"].map(|name| (name, Some(probe::shipped(name))));
     for (allocator, spec) in [("system", None), general, web] {
         let program = Program::build(allocator, spec.as_deref());
@@ -128,8 +135,9 @@ fn branches_are_few_and_predicted() {
         let mixed = program.iteration("mixed", 200_000);
         print("mixed", allocator, mixed);
         if spec.is_some() {
-            assert!(pair.branches <= PAIR_BRANCHES_MAX, "{allocator}: {pair:?}");
-            assert!(mixed.mispredicted <= MIXED_MISPREDICTED_MAX, "{allocator}: {mixed:?}");
+            let (branches, mispredicted) = (pair.branches, mixed.mispredicted);
+            assert!(branches <= OPERATIONS * CONSTANT_BRANCHES_MAX, "{allocator}: {pair:?}");
+            assert!(mispredicted <= OPERATIONS * MIXED_MISPREDICTED_MAX, "{allocator}: {mixed:?}");
         }
     }
 }

@@ -13,7 +13,7 @@ mod stub;
 mod tables;
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 
 use hak_spec::Spec;
 use names::Names;
@@ -131,11 +131,6 @@ fn grouped(value: u64) -> String {
         text.push(digit);
     }
     text
-}
-
-/// An identifier that generated code declares.
-fn declared(name: &str) -> Ident {
-    format_ident!("{name}")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::{declared, names, number};
+use crate::{names, number};
 use hak_spec::{Class, Layers, SUPERSLAB_BYTES, Spec, UNIT_BYTES};
 
 /// The order of classes in the statics and in a thread's cache: the hot ones first, as the spec
@@ -44,7 +44,6 @@ pub(crate) fn tables(spec: &Spec, order: &Order<'_>, name: &str) -> TokenStream 
     let spans_to = number(spec.spans_to);
     let keep = number(spec.keep);
     let (unit, superslab) = (number(UNIT_BYTES), number(SUPERSLAB_BYTES));
-    let cache = declared("CACHE");
     let assert = names::assert();
     let order_of_classes =
         if order.is_by_size() { " Classes, from small to large." } else { HOT_FIRST };
@@ -67,7 +66,7 @@ pub(crate) fn tables(spec: &Spec, order: &Order<'_>, name: &str) -> TokenStream 
             Heap::new(NAME, &CLASSES, &DEPOTS, Large::new(#spans_to, #keep));
         runtime::thread_local! {
             /// A thread's bins, in the order of `CLASSES`.
-            static #cache: Cache<#count> = const { Cache::new() };
+            static CACHE: Cache<#count> = const { Cache::new() };
         }
     }
 }

@@ -14,28 +14,30 @@ use std::process::{Command, Output};
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// The dependency on hak, for a manifest.
-pub fn hak(key: &str) -> String {
+pub(crate) fn hak(key: &str) -> String {
     format!("{key} = {{ package = \"hak\", path = {ROOT:?} }}\n")
 }
 
 /// A folder with one package, or with several in a workspace.
-pub struct UserCrate {
+pub(crate) struct UserCrate {
     name: String,
     dir: PathBuf,
 }
 
 /// What cargo said.
-pub struct Built {
+pub(crate) struct Built {
     /// Whether all went well.
-    pub success: bool,
+    pub(crate) success: bool,
+    /// What it wrote to stdout.
+    pub(crate) stdout: String,
     /// Everything it wrote to stderr: progress, warnings, errors.
-    pub stderr: String,
+    pub(crate) stderr: String,
 }
 
 impl UserCrate {
     /// An empty folder with the workspace's versions. `name` is that of its program, and is used
     /// by one test alone.
-    pub fn empty(name: &str) -> Self {
+    pub(crate) fn empty(name: &str) -> Self {
         let dir = folder().join(name);
         if dir.exists() {
             fs::remove_dir_all(&dir).unwrap();
@@ -46,64 +48,68 @@ impl UserCrate {
     }
 
     /// A package that depends on hak and nothing else.
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let manifest = manifest(name, &hak("hak"));
         UserCrate::empty(name).file("Cargo.toml", &format!("{manifest}\n[workspace]\n"))
     }
 
     /// Adds a file, or writes it anew.
-    pub fn file(self, path: &str, text: &str) -> Self {
+    pub(crate) fn file(self, path: &str, text: &str) -> Self {
         self.edit(path, text);
         self
     }
 
+    /// Adds `specs/NAME.toml`, or writes it anew.
+    pub(crate) fn spec(self, name: &str, text: &str) -> Self {
+        self.file(&format!("specs/{name}.toml"), text)
+    }
+
     /// Adds the program.
-    pub fn main(self, text: &str) -> Self {
+    pub(crate) fn main(self, text: &str) -> Self {
         self.file("src/main.rs", text)
     }
 
     /// Writes a file anew.
-    pub fn edit(&self, path: &str, text: &str) {
+    pub(crate) fn edit(&self, path: &str, text: &str) {
         let path = self.dir.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
     /// The folder.
-    pub fn dir(&self) -> &Path {
+    pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
 
     /// Builds with a profile, such as `dev` or `release`.
-    pub fn build(&self, profile: &str) -> Built {
+    pub(crate) fn build(&self, profile: &str) -> Built {
         self.cargo(&["build", "--profile", profile])
     }
 
     /// Runs a command of cargo in the folder.
-    pub fn cargo(&self, args: &[&str]) -> Built {
-        let Output { status, stderr, .. } = command(&self.dir, args).output().unwrap();
-        let stderr = String::from_utf8_lossy(&stderr).into_owned();
-        Built { success: status.success(), stderr }
+    pub(crate) fn cargo(&self, args: &[&str]) -> Built {
+        let Output { status, stdout, stderr } = command(&self.dir, args).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Built { success: status.success(), stdout: text(stdout), stderr: text(stderr) }
     }
 
     /// Builds and runs the program; what it wrote to stdout.
-    pub fn run(&self) -> String {
-        let output = command(&self.dir, &["run", "--bin", &self.name]).output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{} failed:\n{stderr}", self.name);
-        String::from_utf8(output.stdout).unwrap()
+    pub(crate) fn run(&self) -> String {
+        let run = self.cargo(&["run", "--bin", &self.name]);
+        run.expect_success();
+        run.stdout
     }
 }
 
 impl Built {
     /// Ends the test if not all went well.
-    pub fn expect_success(&self) {
+    pub(crate) fn expect_success(&self) {
         assert!(self.success, "{}", self.stderr);
     }
 }
 
 /// The head of a manifest and its dependencies.
-pub fn manifest(name: &str, dependencies: &str) -> String {
+pub(crate) fn manifest(name: &str, dependencies: &str) -> String {
     let package = format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n");
     format!("{package}version = \"0.1.0\"\nlicense = \"MIT\"\n\n[dependencies]\n{dependencies}")
 }

@@ -34,7 +34,7 @@ const _: () = {
     use ::hak::__private as runtime;
     use runtime::{Cache, Class, Heap, Large, SizeClass, Stats, NoDepot};
 
-    const _: () = assert!(
+    const _: () = ::core::assert!(
         runtime::UNIT_BYTES == 65_536 && runtime::SUPERSLAB_BYTES == 2_097_152,
         "hak-runtime and hak-codegen are of different versions",
     );
@@ -108,7 +108,6 @@ const _: () = {
     }
 
     /// `alloc_class` when the bin is empty.
-    #[cold]
     #[inline(never)]
     fn alloc_slow(class: usize) -> *mut u8 {
         CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, class) })
@@ -121,14 +120,12 @@ const _: () = {
     }
 
     /// A request above all classes: a span or a mapping.
-    #[cold]
     #[inline(never)]
     fn alloc_large(bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
         HEAP.alloc_large(bytes, align, zeroed)
     }
 
     /// Takes back a span or a mapping.
-    #[cold]
     #[inline(never)]
     unsafe fn dealloc_large(start: *mut u8, bytes: usize, align: usize) {
         unsafe { HEAP.dealloc_large(start, bytes, align) }
@@ -208,5 +205,9 @@ const _: () = {
             }
             moved
         }
+    }
+
+    runtime::implement_allocator! {
+        VariantBare
     }
 };

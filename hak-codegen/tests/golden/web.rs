@@ -105,7 +105,7 @@ const _: () = {
     use ::hak::__private as runtime;
     use runtime::{Cache, Class, Heap, Large, SizeClass, Stats, Depot};
 
-    const _: () = assert!(
+    const _: () = ::core::assert!(
         runtime::UNIT_BYTES == 65_536 && runtime::SUPERSLAB_BYTES == 2_097_152,
         "hak-runtime and hak-codegen are of different versions",
     );
@@ -500,5 +500,9 @@ const _: () = {
             }
             moved
         }
+    }
+
+    runtime::implement_allocator! {
+        Web
     }
 };
