@@ -61,6 +61,21 @@ pub(crate) unsafe fn free(object: NonNull<u8>, bytes: usize) {
     arena.freed[steps - 1] = freed.as_ptr();
 }
 
+/// Takes the lock for a fork.
+pub(crate) fn before_fork() {
+    ARENA.before_fork();
+}
+
+/// Releases it again.
+///
+/// # Safety
+///
+/// Follows [`before_fork`] in the same thread, or its copy in the child.
+pub(crate) unsafe fn after_fork() {
+    // SAFETY: by this function's contract.
+    unsafe { ARENA.after_fork() };
+}
+
 impl Arena {
     fn carve(&mut self, bytes: usize) -> Option<NonNull<u8>> {
         if self.rest_bytes < bytes {

@@ -11,17 +11,27 @@
 //!    end in their slow halves and there need be no test whether the thread was here before.
 //! 3. The spare magazine is full or empty, never in between.
 
+#[cfg(all(test, loom))]
+mod models;
+mod spare;
+#[cfg(all(test, not(loom)))]
+mod tests;
+mod unload;
+
+use core::alloc::Layout;
 use core::cell::Cell;
 use core::ptr::{self, NonNull};
 
 use crate::class::Class;
-use crate::depot::{Depots, Given};
+use crate::depot::{Depot, Depots, Given};
 use crate::heap::Heap;
 use crate::magazine::Magazine;
 use crate::thread::Thread;
+use spare::{PackedSpare, Spare};
+use unload::retire;
 
-/// One thread's free blocks of one class.
-#[repr(C, align(32))]
+/// One thread's free blocks of one class: what the hit paths touch, and nothing else.
+#[repr(C)]
 pub struct Bin {
     /// One past the block that the next alloc takes.
     top: Cell<*mut *mut u8>,
@@ -29,50 +39,20 @@ pub struct Bin {
     low: Cell<*mut *mut u8>,
     /// One past its last slot.
     high: Cell<*mut *mut u8>,
-    spare: Cell<PackedSpare>,
 }
 
-/// The magazine that waits beside the loaded one, in one word.
-#[derive(Clone, Copy)]
-struct PackedSpare(*mut Magazine);
+const _: () =
+    assert!(size_of::<Bin>() == 24, "three words: an index is scaled in two instructions");
 
-/// What a [`PackedSpare`] says.
-enum Spare {
-    None,
-    Empty(NonNull<Magazine>),
-    Full(NonNull<Magazine>),
-}
-
-impl PackedSpare {
-    const NONE: PackedSpare = PackedSpare(ptr::null_mut());
-    /// Added to the address of a full magazine; magazines are aligned to 64 bytes.
-    const FULL: usize = 1;
-
-    fn empty(magazine: NonNull<Magazine>) -> Self {
-        PackedSpare(magazine.as_ptr())
-    }
-
-    fn full(magazine: NonNull<Magazine>) -> Self {
-        PackedSpare(magazine.as_ptr().map_addr(|address| address | Self::FULL))
-    }
-
-    fn unpack(self) -> Spare {
-        let is_full = self.0.addr() & Self::FULL != 0;
-        match NonNull::new(self.0.map_addr(|address| address & !Self::FULL)) {
-            None => Spare::None,
-            Some(magazine) if is_full => Spare::Full(magazine),
-            Some(magazine) => Spare::Empty(magazine),
-        }
-    }
-}
-
-const _: () = assert!(size_of::<Bin>() == 32, "a bin is half a cache line");
+/// Words of a bin.
+pub const BIN_WORDS: usize = size_of::<Bin>() / size_of::<usize>();
 
 /// One thread's bins for one allocator. Lives in thread-local storage, starts as all zeros, and
 /// has no destructor.
 #[repr(C)]
 pub struct Cache<const N: usize> {
     bins: [Bin; N],
+    spares: [Cell<PackedSpare>; N],
     thread: Thread,
 }
 
@@ -80,30 +60,39 @@ impl<const N: usize> Cache<N> {
     /// A cache that holds nothing.
     #[must_use]
     pub const fn new() -> Self {
-        Cache { bins: [const { Bin::new() }; N], thread: Thread::new() }
+        Cache {
+            bins: [const { Bin::new() }; N],
+            spares: [const { Cell::new(PackedSpare::NONE) }; N],
+            thread: Thread::new(),
+        }
     }
 
-    /// The bin of a class.
+    /// The bin at a place. Generated code counts places in words, [`BIN_WORDS`] for each class, so
+    /// that a bin's fields are at a multiple of 8 that one instruction can add.
     ///
     /// # Safety
     ///
-    /// `class` is below `N`.
+    /// `place` is [`BIN_WORDS`] times the number of a class, which is below `N`.
     #[inline(always)]
-    pub unsafe fn bin(&self, class: usize) -> &Bin {
-        // SAFETY: by this function's contract.
-        unsafe { self.bins.get_unchecked(class) }
+    pub unsafe fn bin(&self, place: usize) -> &Bin {
+        // SAFETY: by this function's contract, the bin lies within the array.
+        let bin = unsafe { self.bins.as_ptr().cast::<usize>().add(place).cast::<Bin>() };
+        // SAFETY: as above.
+        unsafe { &*bin }
     }
 
     /// Serves an alloc whose bin is empty; null when the system has no memory.
     ///
     /// # Safety
     ///
-    /// 1. `class` is below `N`, and the heap has `N` classes.
+    /// 1. `place` is as for [`Cache::bin`], and the heap has `N` classes.
     /// 2. The cache is in this thread's storage, and used with this heap only.
-    pub unsafe fn alloc_slow<D: Depots>(&self, heap: &'static Heap<D>, class: usize) -> *mut u8 {
+    pub unsafe fn alloc_slow<D: Depots>(&self, heap: &'static Heap<D>, place: usize) -> *mut u8 {
         // SAFETY: by (1) and (2).
-        let slow = unsafe { Slow::new(self, heap, class) };
-        slow.alloc()
+        let slow = unsafe { Slow::new(self, heap, place / BIN_WORDS) };
+        let block = slow.alloc();
+        heap.visit();
+        if block.is_null() { slow.alloc_in_need() } else { block }
     }
 
     /// Serves a dealloc whose bin is full.
@@ -115,13 +104,36 @@ impl<const N: usize> Cache<N> {
     pub unsafe fn dealloc_slow<D: Depots>(
         &self,
         heap: &'static Heap<D>,
-        class: usize,
+        place: usize,
         block: *mut u8,
     ) {
         // SAFETY: by (1) and (2).
-        let slow = unsafe { Slow::new(self, heap, class) };
+        let slow = unsafe { Slow::new(self, heap, place / BIN_WORDS) };
         // SAFETY: by (3).
         unsafe { slow.dealloc(block) };
+        heap.visit();
+    }
+
+    /// Serves a request that no class serves, like [`Heap::alloc_large`]; if need be with all that
+    /// this thread caches given back.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Cache::alloc_slow`], number 2.
+    pub unsafe fn alloc_large<D: Depots>(
+        &self,
+        heap: &'static Heap<D>,
+        layout: Layout,
+        zeroed: bool,
+    ) -> *mut u8 {
+        let (bytes, align) = (layout.size(), layout.align());
+        let start = heap.alloc_large(bytes, align, zeroed);
+        if !start.is_null() || !heap.is_possible(bytes, align) {
+            return start;
+        }
+        // SAFETY: by this function's contract.
+        unsafe { self.flush(heap) };
+        heap.alloc_large(bytes, align, zeroed)
     }
 
     /// Gives all blocks of this thread's bins back to their slabs.
@@ -130,11 +142,8 @@ impl<const N: usize> Cache<N> {
     ///
     /// As for [`Cache::alloc_slow`].
     pub unsafe fn flush<D: Depots>(&self, heap: &'static Heap<D>) {
-        for class in 0..N {
-            // SAFETY: by this function's contract.
-            let slow = unsafe { Slow::new(self, heap, class) };
-            slow.unload();
-        }
+        // SAFETY: by this function's contract; every allocator has a class.
+        unsafe { Slow::new(self, heap, 0) }.unload_all();
     }
 }
 
@@ -150,7 +159,6 @@ impl Bin {
             top: Cell::new(ptr::null_mut()),
             low: Cell::new(ptr::null_mut()),
             high: Cell::new(ptr::null_mut()),
-            spare: Cell::new(PackedSpare::NONE),
         }
     }
 
@@ -213,6 +221,13 @@ impl Bin {
         Some(Magazine::of(NonNull::new(self.low.get())?))
     }
 
+    /// Makes it a bin without a loaded magazine.
+    fn forget(&self) {
+        self.low.set(ptr::null_mut());
+        self.high.set(ptr::null_mut());
+        self.top.set(ptr::null_mut());
+    }
+
     /// The loaded magazine's blocks.
     ///
     /// # Safety
@@ -227,15 +242,21 @@ impl Bin {
     }
 }
 
+/// The bins of a cache, and the spare magazine of each.
+type All<'a> = (&'a [Bin], &'a [Cell<PackedSpare>]);
+
 /// A slow path under way: one bin, and all that serves it.
 struct Slow<'a, D: Depots> {
     bin: &'a Bin,
-    /// All bins of the cache, for the thread's record.
-    bins: &'a [Bin],
+    spare: &'a Cell<PackedSpare>,
+    /// All bins of the cache, and their spares.
+    all: All<'a>,
     thread: &'a Thread,
     heap: &'static Heap<D>,
-    class: &'static Class,
+    /// Which class, counted within a shard.
     index: usize,
+    class: &'static Class,
+    depot: Option<&'static Depot>,
 }
 
 impl<'a, D: Depots> Slow<'a, D> {
@@ -247,11 +268,13 @@ impl<'a, D: Depots> Slow<'a, D> {
         heap: &'static Heap<D>,
         index: usize,
     ) -> Self {
-        // SAFETY: `index` is below `N`.
-        let bin = unsafe { cache.bin(index) };
-        // SAFETY: the heap has `N` classes.
-        let class = unsafe { heap.classes.get_unchecked(index) };
-        Slow { bin, bins: &cache.bins, thread: &cache.thread, heap, class, index }
+        Self::of((&cache.bins, &cache.spares), &cache.thread, heap, index)
+    }
+
+    fn of(all: All<'a>, thread: &'a Thread, heap: &'static Heap<D>, index: usize) -> Self {
+        let (class, depot) = heap.at(thread.shard.get() * heap.count + index);
+        let (bin, spare) = (&all.0[index], &all.1[index]);
+        Slow { bin, spare, all, thread, heap, index, class, depot }
     }
 
     fn slots(&self) -> u32 {
@@ -259,10 +282,10 @@ impl<'a, D: Depots> Slow<'a, D> {
     }
 
     fn alloc(&self) -> *mut u8 {
-        if let Spare::Full(spare) = self.bin.spare.get().unpack()
+        if let Spare::Full(spare) = self.spare.get().unpack()
             && let Some(loaded) = self.bin.loaded()
         {
-            self.bin.spare.set(PackedSpare::empty(loaded));
+            self.spare.set(PackedSpare::empty(loaded));
             self.bin.load(spare, self.slots(), self.slots() as usize);
         } else {
             let first_use = self.bin.low.get().is_null();
@@ -278,12 +301,20 @@ impl<'a, D: Depots> Slow<'a, D> {
         unsafe { self.bin.pop() }
     }
 
-    /// Fills an empty bin from the depot, or from slabs; it stays empty without memory.
+    /// The last try: with all that this thread and the depots hold given back.
+    #[cold]
+    fn alloc_in_need(&self) -> *mut u8 {
+        self.unload_all();
+        self.heap.scavenge();
+        self.class.take_one()
+    }
+
+    /// Fills an empty bin from a depot, or from slabs; it stays empty without memory.
     fn fill(&self, loaded: NonNull<Magazine>, first_use: bool) {
-        if let Some(depot) = self.heap.depots.of(self.index)
-            // SAFETY: if a full magazine comes, it is loaded in place of the empty one.
-            && let Some(full) = unsafe { depot.take(loaded) }
-        {
+        // SAFETY: if a full magazine comes, it is loaded in place of the empty one.
+        let full = self.depot.and_then(|depot| unsafe { depot.take(loaded) });
+        // SAFETY: as above.
+        if let Some(full) = full.or_else(|| unsafe { self.take_elsewhere(loaded) }) {
             return self.bin.load(full, self.slots(), self.slots() as usize);
         }
         let size = &self.class.size;
@@ -291,6 +322,23 @@ impl<'a, D: Depots> Slow<'a, D> {
         // SAFETY: a magazine has room for a refill or a prewarm (checked by `SizeClass::new`).
         let count = unsafe { self.class.take(wanted as usize, Magazine::slots(loaded)) };
         self.bin.load(loaded, self.slots(), count);
+    }
+
+    /// A full magazine of another shard's depot, for an empty one: what a thread of that shard
+    /// frees, one of this shard may be allocating.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Depot::take`].
+    unsafe fn take_elsewhere(&self, empty: NonNull<Magazine>) -> Option<NonNull<Magazine>> {
+        let shards = self.heap.shards();
+        (1..shards).find_map(|step| {
+            let shard = (self.thread.shard.get() + step) % shards;
+            let (_, depot) = self.heap.at(shard * self.heap.count + self.index);
+            let depot = depot.filter(|depot| depot.has_full())?;
+            // SAFETY: by this function's contract.
+            unsafe { depot.take(empty) }
+        })
     }
 
     /// # Safety
@@ -312,102 +360,93 @@ impl<'a, D: Depots> Slow<'a, D> {
         let Some(loaded) = self.bin.loaded() else {
             return self.equip().is_some();
         };
-        let empty = match self.bin.spare.get().unpack() {
+        let empty = match self.spare.get().unpack() {
             Spare::Empty(spare) => Some(spare),
-            Spare::None => Magazine::new(self.slots() as usize),
+            Spare::None => self.new_magazine(),
             Spare::Full(spare) => self.exchange(spare),
         };
-        match empty {
-            Some(empty) => {
-                self.bin.spare.set(PackedSpare::full(loaded));
-                self.bin.load(empty, self.slots(), 0);
-                true
-            }
-            None => false,
+        if let Some(empty) = empty {
+            self.spare.set(PackedSpare::full(loaded));
+            self.bin.load(empty, self.slots(), 0);
+        } else {
+            // There is no second magazine to be had: work with one.
+            // SAFETY: the loaded magazine is full, and empty afterwards.
+            unsafe { self.give_back_full(loaded) };
+            self.bin.load(loaded, self.slots(), 0);
         }
+        true
     }
 
-    /// An empty magazine for a full one: from the depot, or the same with its blocks given back.
+    /// An empty magazine for a full spare: from the depot, or the same with its blocks given back.
     fn exchange(&self, full: NonNull<Magazine>) -> Option<NonNull<Magazine>> {
-        if let Some(depot) = self.heap.depots.of(self.index)
-            // SAFETY: the bin forgets the magazine if it is taken.
-            && let Given::Taken(empty) = unsafe { depot.give(full) }
-        {
-            self.bin.spare.set(PackedSpare::NONE);
-            return empty.or_else(|| Magazine::new(self.slots() as usize));
+        // SAFETY: the bin forgets the magazine if it is taken.
+        if let Some(Given::Taken(empty)) = self.depot.map(|depot| unsafe { depot.give(full) }) {
+            self.spare.set(PackedSpare::NONE);
+            if empty.is_none() {
+                self.refund_magazine();
+            }
+            return empty.or_else(|| self.new_magazine());
         }
+        // SAFETY: the magazine is full, and the bin's.
+        unsafe { self.give_back_full(full) };
+        Some(full)
+    }
+
+    /// Gives the blocks of a full magazine back; it is empty then.
+    ///
+    /// # Safety
+    ///
+    /// The magazine is full and the caller's.
+    unsafe fn give_back_full(&self, full: NonNull<Magazine>) {
         let slots = Magazine::slots(full);
         // SAFETY: a full magazine holds a block in each slot.
         let blocks = unsafe { core::slice::from_raw_parts(slots, self.slots() as usize) };
-        // SAFETY: the blocks are the magazine's, which is the bin's.
+        // SAFETY: the blocks are the magazine's, which is ours.
         unsafe { self.class.give_back(blocks) };
-        Some(full)
+    }
+
+    /// An empty magazine, charged to the allocator; `None` at the limit of what threads may cache,
+    /// or without memory.
+    fn new_magazine(&self) -> Option<NonNull<Magazine>> {
+        if !self.thread.charge(self.heap.account, self.magazine_bytes()) {
+            return None;
+        }
+        let magazine = Magazine::new(self.slots() as usize);
+        if magazine.is_none() {
+            self.refund_magazine();
+        }
+        magazine
+    }
+
+    /// Bytes of the blocks that a magazine may hold.
+    fn magazine_bytes(&self) -> usize {
+        self.slots() as usize * self.class.size.bytes as usize
+    }
+
+    /// The thread has a magazine less.
+    fn refund_magazine(&self) {
+        self.thread.refund(self.heap.account, self.magazine_bytes());
     }
 
     /// Loads an empty magazine into a bin that has none; `None` when this thread may not cache,
     /// or there is no memory for one.
     #[cold]
     fn equip(&self) -> Option<NonNull<Magazine>> {
-        self.thread.heap.set(ptr::from_ref(self.heap).cast());
-        self.thread.bins.set(self.bins.as_ptr().cast());
-        if !self.thread.may_cache(retire::<D>) {
+        if !self.thread.may_cache().unwrap_or_else(|| self.enter()) {
             return None;
         }
-        let magazine = Magazine::new(self.slots() as usize)?;
+        let magazine = self.new_magazine()?;
         self.bin.load(magazine, self.slots(), 0);
         Some(magazine)
     }
 
-    /// Gives all blocks of the bin back and returns its magazines: it is as it was at first.
-    fn unload(&self) {
-        if let Some(loaded) = self.bin.loaded() {
-            // SAFETY: the bin has a magazine, and is not used before the next line is done.
-            let blocks = unsafe { self.bin.blocks() };
-            // SAFETY: the blocks are the bin's, which forgets them below.
-            unsafe { self.class.give_back(blocks) };
-            // SAFETY: the bin forgets the magazine below.
-            unsafe { Magazine::drop(loaded, self.slots() as usize) };
-        }
-        match self.bin.spare.replace(PackedSpare::NONE).unpack() {
-            Spare::None => {}
-            Spare::Empty(spare) => {
-                // SAFETY: the bin has forgotten the magazine.
-                unsafe { Magazine::drop(spare, self.slots() as usize) };
-            }
-            Spare::Full(spare) => {
-                // SAFETY: the bin has forgotten the magazine, which is full.
-                unsafe { self.class.give_back_magazine(spare) };
-            }
-        }
-        self.bin.low.set(ptr::null_mut());
-        self.bin.high.set(ptr::null_mut());
-        self.bin.top.set(ptr::null_mut());
-    }
-}
-
-/// Empties all bins of a thread that ends.
-///
-/// # Safety
-///
-/// `record` was entered by [`Slow::equip`] of the same `D` in this thread.
-unsafe fn retire<D: Depots>(record: *const Thread) {
-    // SAFETY: by this function's contract.
-    let thread = unsafe { &*record };
-    // SAFETY: `equip` put the heap there.
-    let heap: &'static Heap<D> = unsafe { &*thread.heap.get().cast() };
-    let bins = thread.bins.get().cast::<Bin>();
-    // SAFETY: `equip` put the cache's bins there, one for each class of the heap.
-    let bins = unsafe { core::slice::from_raw_parts(bins, heap.classes.len()) };
-    for ((index, bin), class) in bins.iter().enumerate().zip(heap.classes) {
-        let slow = Slow { bin, bins, thread, heap, class, index };
-        // The depot may take a full spare as it is.
-        if let Spare::Full(spare) = bin.spare.get().unpack()
-            && let Some(depot) = heap.depots.of(index)
-            // SAFETY: the bin forgets the magazine if it is taken.
-            && let Given::Taken(empty) = unsafe { depot.give(spare) }
-        {
-            bin.spare.set(empty.map_or(PackedSpare::NONE, PackedSpare::empty));
-        }
-        slow.unload();
+    /// The thread's first use of this allocator. Its shard counts from the next slow path on.
+    fn enter(&self) -> bool {
+        self.heap.register();
+        self.thread.shard.set(self.heap.next_shard());
+        self.thread.heap.set(ptr::from_ref(self.heap).cast());
+        self.thread.bins.set(self.all.0.as_ptr().cast());
+        self.thread.spares.set(self.all.1.as_ptr().cast());
+        self.thread.enter(retire::<D>)
     }
 }

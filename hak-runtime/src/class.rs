@@ -8,20 +8,40 @@
 //! 3. The last listed slab is kept when it becomes whole, so that a program which allocates and
 //!    frees one block does not make and retire a slab each time.
 
+#[cfg(all(test, loom))]
+mod models;
+
+use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
 
-use crate::fatal;
+use crate::account::Account;
 use crate::magazine::Magazine;
 use crate::size_class::SizeClass;
 use crate::slab::{self, DoubleFree, Duty, Slab};
 use crate::superslab::{self, Superslab};
 use crate::sync::Mutex;
 
+/// The classes of an allocator, of one shard.
+#[must_use]
+pub const fn classes<const N: usize>(
+    account: &'static Account,
+    sizes: [SizeClass; N],
+) -> [Class; N] {
+    let mut classes = [const { MaybeUninit::uninit() }; N];
+    let mut class = 0;
+    while class < N {
+        classes[class] = MaybeUninit::new(Class::new(account, sizes[class]));
+        class += 1;
+    }
+    // SAFETY: all of them were written, and an array of `MaybeUninit` is one of what is in it.
+    unsafe { ptr::from_ref(&classes).cast::<[Class; N]>().read() }
+}
+
 /// The process-wide part of a class.
 #[repr(align(64))]
 pub struct Class {
     pub(crate) size: SizeClass,
-    allocator: &'static str,
+    account: &'static Account,
     slabs: Mutex<Slabs>,
 }
 
@@ -34,6 +54,8 @@ struct Slabs {
     /// Blocks that left slabs, and how often some did.
     supplied: u64,
     refills: u64,
+    /// Give-backs that had to look under the lock.
+    settled: u64,
 }
 
 // SAFETY: slabs belong to no thread; the list is used only under the lock.
@@ -45,14 +67,14 @@ pub(crate) struct Census {
     pub(crate) free_blocks: usize,
     pub(crate) supplied: u64,
     pub(crate) refills: u64,
+    pub(crate) settled: u64,
 }
 
 impl Class {
-    /// A class of `allocator` that holds nothing yet.
-    #[must_use]
-    pub const fn new(allocator: &'static str, size: SizeClass) -> Self {
-        let slabs = Slabs { first: ptr::null_mut(), held: 0, supplied: 0, refills: 0 };
-        Class { size, allocator, slabs: Mutex::new(slabs) }
+    /// A class that holds nothing yet.
+    const fn new(account: &'static Account, size: SizeClass) -> Self {
+        let slabs = Slabs { first: ptr::null_mut(), held: 0, supplied: 0, refills: 0, settled: 0 };
+        Class { size, account, slabs: Mutex::new(slabs) }
     }
 
     /// Takes up to `wanted` blocks from slabs into the `wanted` places from `places` on, so that
@@ -116,7 +138,7 @@ impl Class {
             // SAFETY: by this function's contract.
             match unsafe { Slab::give_back(place.slab, place.word, bits, self.size.blocks) } {
                 Ok(Duty::None) => {}
-                Ok(duty) => self.settle(place.slab, duty),
+                Ok(Duty::Settle) => settle(place.slab),
                 Err(DoubleFree) => self.double_free(block),
             }
         }
@@ -137,10 +159,10 @@ impl Class {
         unsafe { Magazine::drop(full, slots) };
     }
 
-    /// Does what a give-back left to do, if it is still to be done (slab rule 4).
-    #[cold]
-    fn settle(&self, slab: NonNull<Slab>, duty: Duty) {
+    /// Lists or retires a slab, if that is still to be done (slab rule 4).
+    fn settle(&self, slab: NonNull<Slab>) {
         let mut slabs = self.slabs.lock();
+        slabs.settled += 1;
         // SAFETY: headers are never unmapped.
         let seen = unsafe { slab.as_ref() };
         if !seen.is_owned_by(self.owner()) {
@@ -149,15 +171,44 @@ impl Class {
         if seen.free_count() > 0 {
             slabs.list(slab);
         }
-        if duty == Duty::Retire && seen.free_count() == self.size.blocks.cast_signed() {
-            slabs.retire(slab, self.size.units);
+        if seen.free_count() == self.size.blocks.cast_signed() && !Slabs::is_only_one(slab) {
+            slabs.retire(slab, self);
         }
+    }
+
+    /// Returns the units of all slabs that are whole.
+    pub(crate) fn trim(&self) {
+        let mut slabs = self.slabs.lock();
+        let mut next = NonNull::new(slabs.first);
+        while let Some(slab) = next {
+            // SAFETY: the lock is held.
+            next = NonNull::new(unsafe { Slab::links(slab) }.next);
+            // SAFETY: headers are never unmapped.
+            if unsafe { slab.as_ref() }.free_count() == self.size.blocks.cast_signed() {
+                slabs.retire(slab, self);
+            }
+        }
+    }
+
+    /// Takes the lock for a fork.
+    pub(crate) fn before_fork(&self) {
+        self.slabs.before_fork();
+    }
+
+    /// Releases it again.
+    ///
+    /// # Safety
+    ///
+    /// Follows [`Class::before_fork`] in the same thread, or its copy in the child.
+    pub(crate) unsafe fn after_fork(&self) {
+        // SAFETY: by this function's contract.
+        unsafe { self.slabs.after_fork() };
     }
 
     #[cold]
     fn double_free(&self, block: NonNull<u8>) -> ! {
         let bytes = self.size.bytes;
-        fatal::die(self.allocator, format_args!("double free of {bytes}-byte block {block:p}"))
+        self.account.die(format_args!("double free of {bytes}-byte block {block:p}"))
     }
 
     /// Counts what the class holds. Walks over all slabs there are.
@@ -171,7 +222,19 @@ impl Class {
             .filter(|slab| slab.is_owned_by(self.owner()))
             .map(|slab| slab.free_count().max(0).cast_unsigned() as usize)
             .sum();
-        Census { slabs: slabs.held, free_blocks, supplied: slabs.supplied, refills: slabs.refills }
+        let Slabs { held, supplied, refills, settled, .. } = *slabs;
+        Census { slabs: held, free_blocks, supplied, refills, settled }
+    }
+}
+
+/// Does what a give-back left to do, for whichever class the slab belongs to now.
+#[cold]
+fn settle(slab: NonNull<Slab>) {
+    // SAFETY: headers are never unmapped.
+    let owner = unsafe { slab.as_ref() }.owner().cast::<Class>();
+    // SAFETY: slabs' owners are classes of heaps, which are never dropped.
+    if let Some(class) = unsafe { owner.as_ref() } {
+        class.settle(slab);
     }
 }
 
@@ -202,7 +265,7 @@ impl Slabs {
     /// A new slab, listed; `None` when the system has no memory.
     #[cold]
     fn grow(&mut self, class: &Class) -> Option<NonNull<Slab>> {
-        let run = superslab::alloc_run(class.size.units)?;
+        let run = superslab::alloc_run(class.size.units, class.account)?;
         // SAFETY: the run was just handed out, and the lock is held.
         let slab = unsafe { Slab::new(run, class.size.blocks, class.owner()) };
         self.held += 1;
@@ -245,19 +308,22 @@ impl Slabs {
         unsafe { Slab::links(slab) }.listed = false;
     }
 
-    /// Returns a whole slab's units, unless it is the only one with room (rule 3).
-    fn retire(&mut self, slab: NonNull<Slab>, units: u32) {
+    /// Whether a slab is the only one with room (rule 3).
+    fn is_only_one(slab: NonNull<Slab>) -> bool {
         // SAFETY: the lock is held.
         let links = *unsafe { Slab::links(slab) };
-        if links.next.is_null() && links.previous.is_null() {
-            return;
-        }
+        links.listed && links.next.is_null() && links.previous.is_null()
+    }
+
+    /// Returns a whole slab's units.
+    fn retire(&mut self, slab: NonNull<Slab>, class: &Class) {
         self.unlist(slab);
         // SAFETY: headers are never unmapped.
         unsafe { slab.as_ref() }.disown();
         self.held -= 1;
+        let (superslab, first) = (Superslab::of(slab.cast()), Slab::unit(slab));
         // SAFETY: all blocks are free and no giver is under way (slab rule 3), so the run is ours.
-        unsafe { superslab::free_run(Superslab::of(slab.cast()), Slab::unit(slab), units) };
+        unsafe { superslab::free_run(superslab, first, class.size.units, class.account) };
     }
 }
 
@@ -267,10 +333,11 @@ mod tests {
     use crate::size_class::BLOCKS_MAX;
     use crate::superslab::UNIT_BYTES;
 
-    fn class_of(bytes: u32, units: u32) -> Class {
+    fn class_of(bytes: u32, units: u32) -> &'static Class {
         let whole = units * u32::try_from(UNIT_BYTES).unwrap();
         let blocks = (whole / bytes).min(BLOCKS_MAX);
-        Class::new("Test", SizeClass::new([bytes, 64, 16, 16, 0], [units, blocks]))
+        let size = SizeClass::new([bytes, 64, 16, 16, 0], [units, blocks]);
+        Box::leak(Box::new(Class::new(Account::for_test(), size)))
     }
 
     #[test]
@@ -295,6 +362,9 @@ mod tests {
         // SAFETY: taken above.
         unsafe { class.give_back(&places) };
         assert_eq!(class.census().slabs, 1);
+        class.trim();
+        assert_eq!(class.census().slabs, 0);
+        assert_eq!(class.account.held(), 0);
     }
 
     #[test]

@@ -8,16 +8,18 @@
 //! 1. A magazine in the depot belongs to it alone. Full ones are stacked in `full`; the empty ones
 //!    that came in exchange wait in `empty` for the next giver.
 //! 2. There are at most `full_max` full magazines. A giver that is refused keeps its magazine.
+//! 3. `full_count` changes under the lock only; without it, it is a hint.
 
 use core::ptr::NonNull;
 
 use crate::magazine::Magazine;
-use crate::sync::Mutex;
+use crate::size_class::SizeClass;
+use crate::sync::{AtomicU32, Mutex, Ordering};
 
 /// The layer between threads and slabs: a [`Depot`] for each class, or none.
 pub trait Depots: Sync + 'static {
-    /// The depot of a class.
-    fn of(&self, class: usize) -> Option<&Depot>;
+    /// The depot at a place: classes of the first shard come first.
+    fn of(&self, place: usize) -> Option<&Depot>;
 }
 
 /// A spec without the layer `depot`.
@@ -25,31 +27,48 @@ pub struct NoDepot;
 
 impl Depots for NoDepot {
     #[inline(always)]
-    fn of(&self, _class: usize) -> Option<&Depot> {
+    fn of(&self, _place: usize) -> Option<&Depot> {
         None
     }
 }
 
-impl<const N: usize> Depots for [Depot; N] {
+/// For each shard, a depot for each class.
+impl<const N: usize, const S: usize> Depots for [[Depot; N]; S] {
     #[inline(always)]
-    fn of(&self, class: usize) -> Option<&Depot> {
-        self.get(class)
+    fn of(&self, place: usize) -> Option<&Depot> {
+        self.as_flattened().get(place)
     }
+}
+
+/// The depots of classes with these sizes, of one shard.
+#[must_use]
+pub const fn depots<const N: usize>(sizes: [SizeClass; N]) -> [Depot; N] {
+    let mut depots = [const { Depot::new(0) }; N];
+    let mut class = 0;
+    while class < N {
+        depots[class].full_max = sizes[class].depot;
+        class += 1;
+    }
+    depots
 }
 
 /// The full magazines of one class.
 #[repr(align(64))]
 pub struct Depot {
     full_max: u32,
+    /// Full magazines held, for a look without the lock.
+    full_count: AtomicU32,
     stacks: Mutex<Stacks>,
 }
 
 struct Stacks {
     full: Option<NonNull<Magazine>>,
-    full_count: u32,
     empty: Option<NonNull<Magazine>>,
-    /// Full magazines that were handed out.
-    exchanges: u64,
+    /// Full magazines that were handed out, and taken in.
+    taken: u64,
+    given: u64,
+    /// The sum of the two when somebody last looked whether the depot is idle.
+    seen: u64,
 }
 
 // SAFETY: stacked magazines belong to no thread (rule 1).
@@ -65,10 +84,9 @@ pub(crate) enum Given {
 
 impl Depot {
     /// An empty depot for at most `full_max` full magazines.
-    #[must_use]
-    pub const fn new(full_max: u32) -> Self {
-        let stacks = Stacks { full: None, full_count: 0, empty: None, exchanges: 0 };
-        Depot { full_max, stacks: Mutex::new(stacks) }
+    const fn new(full_max: u32) -> Self {
+        let stacks = Stacks { full: None, empty: None, taken: 0, given: 0, seen: 0 };
+        Depot { full_max, full_count: AtomicU32::new(0), stacks: Mutex::new(stacks) }
     }
 
     /// Takes a full magazine, and gives an empty one for it.
@@ -78,12 +96,14 @@ impl Depot {
     /// Unless it is refused, no one uses `magazine` after this call. It is full.
     pub(crate) unsafe fn give(&self, magazine: NonNull<Magazine>) -> Given {
         let mut stacks = self.stacks.lock();
-        if stacks.full_count >= self.full_max {
+        let count = self.full_count.load(Ordering::Relaxed);
+        if count >= self.full_max {
             return Given::Refused;
         }
         // SAFETY: the magazine is ours now.
         unsafe { push(&mut stacks.full, magazine) };
-        stacks.full_count += 1;
+        self.full_count.store(count + 1, Ordering::Relaxed);
+        stacks.given += 1;
         // SAFETY: stacked magazines are ours (rule 1).
         Given::Taken(unsafe { pop(&mut stacks.empty) })
     }
@@ -96,28 +116,58 @@ impl Depot {
     /// If there is one, no one uses `empty` after this call.
     pub(crate) unsafe fn take(&self, empty: NonNull<Magazine>) -> Option<NonNull<Magazine>> {
         let mut stacks = self.stacks.lock();
-        // SAFETY: stacked magazines are ours (rule 1).
-        let full = unsafe { pop(&mut stacks.full) }?;
-        stacks.full_count -= 1;
-        stacks.exchanges += 1;
+        let full = self.pop_full(&mut stacks)?;
         // SAFETY: the empty magazine is ours now.
         unsafe { push(&mut stacks.empty, empty) };
         Some(full)
     }
 
+    /// Whether nothing was given or taken since the last call.
+    pub(crate) fn is_idle(&self) -> bool {
+        let mut stacks = self.stacks.lock();
+        let sum = stacks.taken + stacks.given;
+        core::mem::replace(&mut stacks.seen, sum) == sum
+    }
+
     /// Takes a full magazine for nothing.
     pub(crate) fn drain_one(&self) -> Option<NonNull<Magazine>> {
-        let mut stacks = self.stacks.lock();
+        self.pop_full(&mut self.stacks.lock())
+    }
+
+    fn pop_full(&self, stacks: &mut Stacks) -> Option<NonNull<Magazine>> {
         // SAFETY: stacked magazines are ours (rule 1).
         let full = unsafe { pop(&mut stacks.full) }?;
-        stacks.full_count -= 1;
+        let count = self.full_count.load(Ordering::Relaxed);
+        self.full_count.store(count - 1, Ordering::Relaxed);
+        stacks.taken += 1;
         Some(full)
     }
 
-    /// Full magazines held, and how many were ever handed out.
-    pub(crate) fn census(&self) -> (u32, u64) {
+    /// Whether a full magazine is likely to be had.
+    #[inline]
+    pub(crate) fn has_full(&self) -> bool {
+        self.full_count.load(Ordering::Relaxed) > 0
+    }
+
+    /// Full magazines held, and how many were ever handed out and taken in.
+    pub(crate) fn census(&self) -> (usize, [u64; 2]) {
         let stacks = self.stacks.lock();
-        (stacks.full_count, stacks.exchanges)
+        (self.full_count.load(Ordering::Relaxed) as usize, [stacks.taken, stacks.given])
+    }
+
+    /// Takes the lock for a fork.
+    pub(crate) fn before_fork(&self) {
+        self.stacks.before_fork();
+    }
+
+    /// Releases it again.
+    ///
+    /// # Safety
+    ///
+    /// Follows [`Depot::before_fork`] in the same thread, or its copy in the child.
+    pub(crate) unsafe fn after_fork(&self) {
+        // SAFETY: by this function's contract.
+        unsafe { self.stacks.after_fork() };
     }
 }
 
@@ -157,6 +207,6 @@ mod tests {
         assert!(matches!(give(c), Given::Refused));
         assert_eq!(take(c), Some(b));
         assert!(matches!(give(b), Given::Taken(Some(empty)) if empty == c));
-        assert_eq!(depot.census(), (2, 1));
+        assert_eq!(depot.census(), (2, [1, 3]));
     }
 }

@@ -8,12 +8,14 @@
 //!
 //! 1. A kept range is used by no one and reached only under the lock.
 //! 2. The system may refuse to unmap (at its limit of mappings, splitting one fails). Such a
-//!    range is linked into `refused` through its own first bytes and handed out again: nothing
-//!    is lost, and a free always succeeds.
+//!    range is linked into `refused` through its own first bytes, handed out again, and offered
+//!    to the system again at the next trim: nothing is lost, and a free always succeeds.
 //! 3. No system call is made while the lock is held.
 
+use core::mem;
 use core::ptr::{self, NonNull};
 
+use crate::account::Account;
 use crate::os;
 use crate::sync::Mutex;
 
@@ -37,6 +39,20 @@ struct Range {
 struct Refused {
     next: *mut Refused,
     bytes: usize,
+}
+
+impl Refused {
+    /// The list from this range on, when `bytes` at its start are taken out.
+    fn without(self, range: NonNull<Refused>, bytes: usize) -> *mut Refused {
+        if self.bytes == bytes {
+            return self.next;
+        }
+        // SAFETY: the range is longer than `bytes`, by whole OS pages.
+        let rest = unsafe { range.cast::<u8>().add(bytes) }.cast::<Refused>();
+        // SAFETY: as above, the rest has room for a link.
+        unsafe { rest.write(Refused { next: self.next, bytes: self.bytes - bytes }) };
+        rest.as_ptr()
+    }
 }
 
 struct Store {
@@ -63,31 +79,80 @@ impl Huge {
         self.store.lock().bytes
     }
 
-    /// Memory of `bytes` at a multiple of `align`; `None` when the system refuses.
+    /// Memory of `bytes` at a multiple of `align`; `None` when the system refuses, or the account
+    /// is at its limit.
     ///
     /// A zeroed request takes a fresh mapping, so that what is never touched costs nothing.
-    pub(crate) fn alloc(&self, bytes: usize, align: usize, zeroed: bool) -> Option<NonNull<u8>> {
+    pub(crate) fn alloc(
+        &self,
+        bytes: usize,
+        align: usize,
+        zeroed: bool,
+        account: &Account,
+    ) -> Option<NonNull<u8>> {
         let bytes = os::whole_pages(bytes)?;
         if !zeroed && let Some(start) = self.store.lock().take(bytes, align) {
             return Some(start);
         }
-        if align <= os::page_bytes() { os::map(bytes) } else { os::map_aligned(bytes, align) }
+        if !account.charge(bytes) {
+            return None;
+        }
+        let start = map(bytes, align, account);
+        if start.is_none() {
+            account.refund(bytes);
+        }
+        start
     }
 
     /// Takes a mapping back. `errno` is kept.
     ///
     /// # Safety
     ///
-    /// `start` came from this store for `bytes`, and no one uses its memory after this call.
-    pub(crate) unsafe fn free(&self, start: NonNull<u8>, bytes: usize) {
+    /// `start` came from this store for `bytes` and this account, and no one uses its memory after
+    /// this call.
+    pub(crate) unsafe fn free(&self, start: NonNull<u8>, bytes: usize, account: &Account) {
         let Some(bytes) = os::whole_pages(bytes) else { return };
         let range = Range { start, bytes };
         if bytes > self.keep_bytes {
-            return self.unmap(range);
+            return self.unmap(range, account);
         }
         while let Some(oldest) = self.evict_for(range) {
-            self.unmap(oldest);
+            self.unmap(oldest, account);
         }
+    }
+
+    /// Returns all kept mappings to the system, and those that it refused before.
+    pub(crate) fn trim(&self, account: &Account) {
+        while let Some(oldest) = self.pop_oldest() {
+            self.unmap(oldest, account);
+        }
+        let mut refused = mem::replace(&mut self.store.lock().refused, ptr::null_mut());
+        while let Some(first) = NonNull::new(refused) {
+            // SAFETY: the list is ours now, and refused ranges begin with their link.
+            let Refused { next, bytes } = unsafe { first.read() };
+            self.unmap(Range { start: first.cast(), bytes }, account);
+            refused = next;
+        }
+    }
+
+    fn pop_oldest(&self) -> Option<Range> {
+        let mut store = self.store.lock();
+        if store.len == 0 { None } else { Some(store.remove(0)) }
+    }
+
+    /// Takes the lock for a fork.
+    pub(crate) fn before_fork(&self) {
+        self.store.before_fork();
+    }
+
+    /// Releases it again.
+    ///
+    /// # Safety
+    ///
+    /// Follows [`Huge::before_fork`] in the same thread, or its copy in the child.
+    pub(crate) unsafe fn after_fork(&self) {
+        // SAFETY: by this function's contract.
+        unsafe { self.store.after_fork() };
     }
 
     /// Keeps `range` and returns nothing, or returns the oldest range that is in its way.
@@ -101,10 +166,10 @@ impl Huge {
     }
 
     /// Returns a range to the system, or links it into `refused` (rule 2).
-    fn unmap(&self, range: Range) {
+    fn unmap(&self, range: Range, account: &Account) {
         // SAFETY: the range is ours and unused (rule 1).
         if unsafe { os::unmap(range.start, range.bytes) } {
-            return;
+            return account.refund(range.bytes);
         }
         let refused = range.start.cast::<Refused>();
         let mut store = self.store.lock();
@@ -117,7 +182,7 @@ impl Huge {
     ///
     /// # Safety
     ///
-    /// 1. `start` came from this store for `old_bytes` and `align`.
+    /// 1. `start` came from this store for `old_bytes`, `align` and this account.
     /// 2. If the result is `Some`, no one uses the old memory after this call.
     pub(crate) unsafe fn resize(
         &self,
@@ -125,22 +190,60 @@ impl Huge {
         old_bytes: usize,
         new_bytes: usize,
         align: usize,
+        account: &Account,
     ) -> Option<NonNull<u8>> {
         let old_bytes = os::whole_pages(old_bytes)?;
         let new_bytes = os::whole_pages(new_bytes)?;
         if new_bytes > old_bytes {
-            let may_move = align <= os::page_bytes();
             // SAFETY: by (1) and (2).
-            return unsafe { os::remap(start, old_bytes, new_bytes, may_move) };
+            return unsafe { grow(start, [old_bytes, new_bytes], align, account) };
         }
         if new_bytes < old_bytes {
             // SAFETY: `new_bytes` lies within the mapping.
             let tail = unsafe { start.add(new_bytes) };
             // SAFETY: by (1) the tail is a mapping of ours, and by (2) unused now.
-            unsafe { self.free(tail, old_bytes - new_bytes) };
+            unsafe { self.free(tail, old_bytes - new_bytes, account) };
         }
         Some(start)
     }
+}
+
+/// A fresh mapping, on the account's terms.
+fn map(bytes: usize, align: usize, account: &Account) -> Option<NonNull<u8>> {
+    let start =
+        if align <= os::page_bytes() { os::map(bytes) } else { os::map_aligned(bytes, align) }?;
+    if account.terms.huge_pages {
+        // SAFETY: just mapped with this size.
+        unsafe { os::advise_huge_pages(start, bytes) };
+    }
+    if account.terms.prefault {
+        // SAFETY: just mapped with this size.
+        unsafe { os::populate(start, bytes) };
+    }
+    Some(start)
+}
+
+/// Makes a mapping larger, moving it if its alignment allows.
+///
+/// # Safety
+///
+/// As for [`Huge::resize`].
+unsafe fn grow(
+    start: NonNull<u8>,
+    [old_bytes, new_bytes]: [usize; 2],
+    align: usize,
+    account: &Account,
+) -> Option<NonNull<u8>> {
+    if !account.charge(new_bytes - old_bytes) {
+        return None;
+    }
+    let may_move = align <= os::page_bytes();
+    // SAFETY: by this function's contract.
+    let grown = unsafe { os::remap(start, old_bytes, new_bytes, may_move) };
+    if grown.is_none() {
+        account.refund(new_bytes - old_bytes);
+    }
+    grown
 }
 
 impl Store {
@@ -164,23 +267,22 @@ impl Store {
         Some(range.start)
     }
 
-    /// The first refused range, when it serves as it is.
+    /// The first refused range that serves. What is left over stays here.
     fn take_refused(&mut self, bytes: usize, align: usize) -> Option<NonNull<u8>> {
-        let first = NonNull::new(self.refused)?;
-        // SAFETY: refused ranges are mapped, unused, and begin with their link.
-        let Refused { next, bytes: first_bytes } = unsafe { first.read() };
-        if first_bytes < bytes || !first.addr().get().is_multiple_of(align) {
-            return None;
+        let mut link = &raw mut self.refused;
+        loop {
+            // SAFETY: `link` is the list's head, or that of a range in it.
+            let range = NonNull::new(unsafe { link.read() })?;
+            // SAFETY: refused ranges are mapped, unused, and begin with their link.
+            let found = unsafe { range.read() };
+            if found.bytes >= bytes && range.addr().get().is_multiple_of(align) {
+                // SAFETY: as for the first read.
+                unsafe { link.write(found.without(range, bytes)) };
+                return Some(range.cast());
+            }
+            // SAFETY: as above, the range begins with its link.
+            link = unsafe { &raw mut (*range.as_ptr()).next };
         }
-        self.refused = next;
-        if first_bytes > bytes {
-            // SAFETY: the range is longer than `bytes`, by whole OS pages.
-            let rest = unsafe { first.cast::<u8>().add(bytes) }.cast::<Refused>();
-            // SAFETY: as above, the rest has room for a link.
-            unsafe { rest.write(Refused { next, bytes: first_bytes - bytes }) };
-            self.refused = rest.as_ptr();
-        }
-        Some(first.cast())
     }
 
     fn push(&mut self, range: Range) {
@@ -201,46 +303,82 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::os::fake::{self, Habits};
 
     const MIB: usize = 1 << 20;
 
     #[test]
     fn a_freed_mapping_is_used_again_and_split() {
+        let account = Account::for_test();
         let huge = Huge::new(8 * MIB);
-        let first = huge.alloc(4 * MIB, 1, false).unwrap();
+        let first = huge.alloc(4 * MIB, 1, false, account).unwrap();
         // SAFETY: allocated above with this size.
-        unsafe { huge.free(first, 4 * MIB) };
+        unsafe { huge.free(first, 4 * MIB, account) };
         assert_eq!(huge.kept_bytes(), 4 * MIB);
-        assert_eq!(huge.alloc(MIB, 4096, false), Some(first));
+        assert_eq!(huge.alloc(MIB, 4096, false, account), Some(first));
         assert_eq!(huge.kept_bytes(), 3 * MIB);
-        let rest = huge.alloc(3 * MIB, 1, false).unwrap();
+        let rest = huge.alloc(3 * MIB, 1, false, account).unwrap();
         assert_eq!(rest.addr().get(), first.addr().get() + MIB);
         assert_eq!(huge.kept_bytes(), 0);
     }
 
     #[test]
     fn no_more_is_kept_than_the_bound() {
+        let account = Account::for_test();
         let huge = Huge::new(8 * MIB);
-        let all: Vec<_> = (0..40).map(|_| huge.alloc(3 * MIB, 1, false).unwrap()).collect();
+        let all: Vec<_> =
+            (0..40).map(|_| huge.alloc(3 * MIB, 1, false, account).unwrap()).collect();
         for start in all {
             // SAFETY: allocated above with this size.
-            unsafe { huge.free(start, 3 * MIB) };
+            unsafe { huge.free(start, 3 * MIB, account) };
             assert!(huge.kept_bytes() <= 8 * MIB);
         }
         assert_eq!(huge.kept_bytes(), 6 * MIB);
+        assert_eq!(account.held(), 6 * MIB);
+        huge.trim(account);
+        assert_eq!(account.held(), 0);
     }
 
     #[test]
     fn growing_keeps_contents_and_adds_zeros() {
+        let account = Account::for_test();
         let huge = Huge::new(0);
-        let start = huge.alloc(2 * MIB, 1, true).unwrap();
+        let start = huge.alloc(2 * MIB, 1, true, account).unwrap();
         // SAFETY: the block has 2 MiB.
         unsafe { start.write_bytes(7, 2 * MIB) };
         // SAFETY: allocated above; only the result is used from here on.
-        let grown = unsafe { huge.resize(start, 2 * MIB, 64 * MIB, 1) }.unwrap();
+        let grown = unsafe { huge.resize(start, 2 * MIB, 64 * MIB, 1, account) }.unwrap();
         // SAFETY: the block has 64 MiB, written or zero.
         let bytes = unsafe { core::slice::from_raw_parts(grown.as_ptr(), 64 * MIB) };
         assert!(bytes[..2 * MIB].iter().all(|&byte| byte == 7));
         assert!(bytes[2 * MIB..].iter().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    fn what_the_system_refuses_is_used_again_and_offered_again() {
+        let account = Account::for_test();
+        let huge = Huge::new(0);
+        let before = fake::mapped_bytes();
+        let first = huge.alloc(4 * MIB, 1, false, account).unwrap();
+        let second = huge.alloc(2 * MIB, 1, false, account).unwrap();
+        fake::behave(Habits { refuse_one_in: 1, ..Habits::USUAL });
+        // SAFETY: allocated above with this size.
+        unsafe { huge.free(first, 4 * MIB, account) };
+        // SAFETY: as above. It is the first in the list.
+        unsafe { huge.free(second, 2 * MIB, account) };
+        assert_eq!(huge.alloc(3 * MIB, 1, false, account), Some(first));
+        assert_eq!(huge.alloc(2 * MIB, 1, false, account), Some(second));
+        assert_eq!(huge.alloc(2 * MIB, 1, false, account), None);
+        assert_eq!(account.held(), 6 * MIB);
+        // SAFETY: allocated above with this size.
+        unsafe { huge.free(first, 3 * MIB, account) };
+        huge.trim(account);
+        assert_eq!(account.held(), 6 * MIB, "nothing is lost while the system refuses");
+        fake::behave(Habits::USUAL);
+        huge.trim(account);
+        assert_eq!(account.held(), 2 * MIB);
+        // SAFETY: allocated above with this size.
+        unsafe { huge.free(second, 2 * MIB, account) };
+        assert_eq!((account.held(), fake::mapped_bytes()), (0, before));
     }
 }

@@ -26,15 +26,17 @@
 //!
 //! From top to bottom; each file uses only what stands below it, and a test says so:
 //!
-//! `stats` · `bin` · `heap` · `thread` · `depot` · `class` · `slab` · `size_class` · `magazine` ·
-//! `span` · `superslab` · `huge` · `arena` · `fatal` · `sync` · `os`
+//! `stats` · `bin` · `heap` · `purge` · `fork` · `thread` · `depot` · `class` · `slab` ·
+//! `size_class` · `magazine` · `span` · `superslab` · `huge` · `arena` · `account` · `fatal` ·
+//! `sync` · `os`
 //!
 //! `lookup` stands beside them: it is arithmetic for generated code and uses nothing.
 //!
 //! # Locks
 //!
 //! A thread that holds a lock takes only locks that stand later in this list:
-//! thread key → depot → class → units → huge → arena. Nothing is called back while one is held.
+//! members → thread key → depot → class → units → huge → arena. Nothing is called back while one is
+//! held. A fork takes them all, in this order.
 
 #![warn(clippy::pedantic)]
 #![allow(
@@ -45,16 +47,19 @@
     reason = "names say their layer; the hit path must be inlined; the runtime never panics"
 )]
 
+mod account;
 mod arena;
 mod bin;
 mod class;
 mod depot;
 mod fatal;
+mod fork;
 mod heap;
 mod huge;
 mod lookup;
 mod magazine;
 mod os;
+mod purge;
 mod size_class;
 mod slab;
 mod span;
@@ -63,11 +68,12 @@ mod superslab;
 mod sync;
 mod thread;
 
-pub use bin::{Bin, Cache};
-pub use class::Class;
-pub use depot::{Depot, Depots, NoDepot};
+pub use account::{Account, Purge, PurgeHow, Terms};
+pub use bin::{BIN_WORDS, Bin, Cache};
+pub use class::{Class, classes};
+pub use depot::{Depot, Depots, NoDepot, depots};
 pub use heap::{Heap, Large};
-pub use lookup::{aligned_class, class_table, key};
+pub use lookup::{aligned_class, class_table, key, wide_class_table};
 pub use size_class::SizeClass;
 pub use stats::{ClassStats, Stats};
 pub use superslab::{SUPERSLAB_BYTES, UNIT_BYTES};

@@ -13,31 +13,39 @@ pub const fn key(layout: Layout) -> usize {
     layout.size().wrapping_sub(1) | (layout.align() - 1)
 }
 
-/// The place of the class that serves each granule of keys: entry `key >> shift` for all keys
-/// below `N << shift`.
-///
-/// `classes` holds block sizes and places, from small to large; the last one ends the table.
-/// Figures that disagree do not compile.
-#[must_use]
-pub const fn class_table<const N: usize, const C: usize>(
-    classes: [(usize, u8); C],
-    shift: u32,
-) -> [u8; N] {
-    let mut table = [0; N];
-    let (mut entry, mut class) = (0, 0);
-    while entry < N {
-        while classes[class].0 <= entry << shift {
-            class += 1;
+macro_rules! class_table {
+    ($name:ident, $entry:ty) => {
+        /// The place of the class that serves each granule of keys: entry `key >> shift` for all
+        /// keys below `N << shift`.
+        ///
+        /// `classes` holds block sizes and places, from small to large; the last one ends the
+        /// table. Figures that disagree do not compile.
+        #[must_use]
+        pub const fn $name<const N: usize, const C: usize>(
+            classes: [(usize, $entry); C],
+            shift: u32,
+        ) -> [$entry; N] {
+            let mut table = [0; N];
+            let (mut entry, mut class) = (0, 0);
+            while entry < N {
+                while classes[class].0 <= entry << shift {
+                    class += 1;
+                }
+                table[entry] = classes[class].1;
+                entry += 1;
+            }
+            let ends_the_table = class == C - 1 && classes[class].0 == N << shift;
+            assert!(ends_the_table, "the table ends at the last class");
+            table
         }
-        table[entry] = classes[class].1;
-        entry += 1;
-    }
-    assert!(class == C - 1 && classes[class].0 == N << shift, "the table ends at the last class");
-    table
+    };
 }
 
+class_table!(class_table, u8);
+class_table!(wide_class_table, u16);
+
 /// The place of the smallest class whose blocks have the request's size and alignment, for lists of
-/// classes in which a key alone does not find it. `classes` is as for [`class_table`].
+/// classes in which a key alone does not find it. `classes` is as for [`class_table()`].
 pub fn aligned_class(classes: &[(usize, usize)], layout: Layout) -> Option<usize> {
     let serves = |bytes: usize| bytes >= layout.size() && bytes.is_multiple_of(layout.align());
     if layout.size() == 0 {

@@ -8,8 +8,11 @@ const RECIPROCAL_SHIFT: u32 = 42;
 /// Most units of a slab.
 const SLAB_UNITS_MAX: u32 = 16;
 
-/// Most blocks of a slab: one bit each in 64 words, and one summary bit for each word.
-pub(crate) const BLOCKS_MAX: u32 = 64 * 64;
+/// Most words of a slab's free bits: one summary bit for each. Models need few, and loom's atomics
+/// are large.
+pub(crate) const WORDS_MAX: u32 = if cfg!(all(test, loom)) { 3 } else { 64 };
+/// Most blocks of a slab: one bit each.
+pub(crate) const BLOCKS_MAX: u32 = WORDS_MAX * 64;
 
 /// The figures of a class, all known when the allocator is generated.
 #[derive(Debug, Clone, Copy)]

@@ -21,12 +21,11 @@
 //!
 //! `give_back` releases and `take` acquires: whoever gets a block sees all that was written to it.
 
-use core::cell::UnsafeCell;
 use core::ptr::{self, NonNull};
 
-use crate::size_class::{BLOCKS_MAX, SizeClass};
+use crate::size_class::{SizeClass, WORDS_MAX};
 use crate::superslab::{META_BYTES, Run, Superslab, UNIT_BYTES};
-use crate::sync::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use crate::sync::{AtomicI32, AtomicPtr, AtomicU64, Ordering, UnsafeCell};
 
 /// What a slab knows its class by: an address.
 pub(crate) type Owner = *const ();
@@ -39,7 +38,7 @@ pub(crate) struct Slab {
     free_count: AtomicI32,
     summary: AtomicU64,
     list: UnsafeCell<Links>,
-    free_bits: [AtomicU64; BLOCKS_MAX as usize / 64],
+    free_bits: [AtomicU64; WORDS_MAX as usize],
 }
 
 /// Where the slab stands in its class's list of slabs with room; the class lock protects it.
@@ -52,15 +51,14 @@ pub(crate) struct Links {
 
 const _: () = assert!(size_of::<Slab>() <= META_BYTES);
 
-/// What a give-back asks its giver to do under the class lock.
+/// What a give-back leaves to its giver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Duty {
     /// Nothing.
     None,
-    /// List the slab: it has room again.
-    List,
-    /// Retire the slab if it is still whole: all its blocks are free.
-    Retire,
+    /// To look, under the lock of the slab's class, whether the slab is to be listed, since it has
+    /// room again, or retired, since all its blocks are free.
+    Settle,
 }
 
 /// A block was given back that is free already.
@@ -139,7 +137,7 @@ impl Slab {
         // SAFETY: headers are never unmapped. By (1) the slab holds a live block, so it is ours
         // until the count is raised below.
         let slab = unsafe { this.as_ref() };
-        // SAFETY: a block's word is below 64.
+        // SAFETY: a slab has at most as many blocks as it has bits.
         let free_bits = unsafe { slab.free_bits.get_unchecked(word as usize) };
         let before = free_bits.fetch_or(bits, Ordering::Release);
         if before & bits != 0 {
@@ -150,13 +148,9 @@ impl Slab {
         }
         let given = bits.count_ones().cast_signed();
         let count = slab.free_count.fetch_add(given, Ordering::AcqRel);
-        Ok(if count + given == blocks.cast_signed() {
-            Duty::Retire
-        } else if count <= 0 && count + given > 0 {
-            Duty::List
-        } else {
-            Duty::None
-        })
+        let has_room_again = count <= 0 && count + given > 0;
+        let is_whole = count + given == blocks.cast_signed();
+        Ok(if has_room_again || is_whole { Duty::Settle } else { Duty::None })
     }
 
     /// Takes up to `wanted` blocks, lowest first, and writes them downwards from `end`; says how
@@ -202,7 +196,7 @@ impl Slab {
 
     /// Clears up to `wanted` bits of a word, lowest first, and returns them (rule 5).
     fn claim(&self, word: u32, wanted: usize) -> u64 {
-        let free_bits = &self.free_bits[word as usize % 64];
+        let free_bits = &self.free_bits[word as usize % WORDS_MAX as usize];
         let seen = free_bits.load(Ordering::Acquire);
         if seen.count_ones() as usize > wanted {
             // The word keeps some bits: no one else clears them (rule 2), so it stays in the
@@ -235,9 +229,14 @@ impl Slab {
         u32::try_from((this.addr().get() - first_slot) / META_BYTES).unwrap_or(0)
     }
 
+    /// The class that the slab belongs to; null when it is retired.
+    pub(crate) fn owner(&self) -> Owner {
+        self.owner.load(Ordering::Acquire)
+    }
+
     /// Whether the slab belongs to a class; reliable while that class's lock is held (rule 6).
     pub(crate) fn is_owned_by(&self, owner: Owner) -> bool {
-        ptr::eq(self.owner.load(Ordering::Acquire), owner)
+        ptr::eq(self.owner(), owner)
     }
 
     /// Lets go of the slab, under the owner's lock.

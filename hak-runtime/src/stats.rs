@@ -4,21 +4,31 @@ use core::fmt;
 
 use crate::depot::{Depot, Depots};
 use crate::heap::Heap;
-use crate::superslab::{self, SUPERSLAB_BYTES, UNIT_BYTES};
+use crate::purge;
+use crate::superslab::{self, UNIT_BYTES};
 
 /// A snapshot of one allocator with `N` classes. Takes locks for a moment, allocates nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stats<const N: usize> {
-    /// Per class, in the order of the class table.
+    /// Per class, from small to large.
     pub classes: [ClassStats; N],
-    /// Bytes of all superslabs, which all allocators of the process share.
-    pub superslab_bytes: usize,
+    /// Bytes of units and mappings that this allocator holds: slabs, spans, and huge mappings, the
+    /// kept ones included.
+    pub held_bytes: usize,
     /// Bytes of freed huge mappings that this allocator keeps for reuse.
     pub kept_bytes: usize,
+    /// Bytes that the magazines of all threads hold at most.
+    pub cache_bytes_max: usize,
+    /// Bytes of all superslabs, which all allocators of the process share.
+    pub superslab_bytes: usize,
+    /// Of those, bytes of free units that were used and not returned to the system.
+    pub dirty_bytes: usize,
+    /// Bytes of units that were returned to the system since the start, by any allocator.
+    pub purged_bytes: usize,
 }
 
 /// A snapshot of one class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClassStats {
     /// Bytes of a block.
     pub bytes: usize,
@@ -33,39 +43,66 @@ pub struct ClassStats {
     /// Blocks that slabs handed out since the start. A thread uses a block many times before it
     /// goes back, so this is far below the number of allocations.
     pub supplied: u64,
-    /// Times a thread fetched blocks from slabs.
+    /// Times that a thread fetched blocks from slabs.
     pub refills: u64,
-    /// Full magazines a thread got from the depot.
+    /// Full magazines that threads got from the depot.
     pub exchanges: u64,
+    /// Times that a lock of this class was taken: for a refill, to or from the depot, or when a
+    /// block given back changed the state of its slab.
+    pub locks: u64,
 }
 
 impl<D: Depots> Heap<D> {
     /// What this heap holds now. `N` is its number of classes.
     pub fn stats<const N: usize>(&self) -> Stats<N> {
+        let mut classes = core::array::from_fn(|class| self.class_stats(class));
+        // The statics have the hot ones first.
+        classes.sort_unstable_by_key(|class: &ClassStats| class.bytes);
         Stats {
-            classes: core::array::from_fn(|index| self.class_stats(index)),
-            superslab_bytes: superslab::all().count() * SUPERSLAB_BYTES,
+            classes,
+            held_bytes: self.account.held(),
             kept_bytes: self.large.huge.kept_bytes(),
+            cache_bytes_max: self.account.cached(),
+            superslab_bytes: superslab::mapped_bytes(),
+            dirty_bytes: superslab::dirty_bytes(),
+            purged_bytes: purge::purged_bytes(),
         }
     }
 
-    fn class_stats(&self, index: usize) -> ClassStats {
-        let class = &self.classes[index];
-        let (magazines, exchanges) = self.depots.of(index).map_or((0, 0), Depot::census);
-        let census = class.census();
-        let slabs = census.slabs as usize;
-        let blocks = slabs * class.size.blocks as usize;
-        ClassStats {
-            bytes: class.size.bytes as usize,
-            slabs,
-            slab_bytes: slabs * class.size.units as usize * UNIT_BYTES,
-            blocks_out: blocks.saturating_sub(census.free_blocks),
-            blocks_in_depot: (magazines * class.size.slots) as usize,
-            supplied: census.supplied,
-            refills: census.refills,
-            exchanges,
+    /// The sum over all shards.
+    fn class_stats(&self, class: usize) -> ClassStats {
+        let mut sum = ClassStats::default();
+        for shard in 0..self.shards() {
+            let (class, depot) = self.at(shard * self.count + class);
+            let (magazines, [taken, given]) = depot.map_or((0, [0; 2]), Depot::census);
+            let census = class.census();
+            let slabs = census.slabs as usize;
+            let blocks = slabs * class.size.blocks as usize;
+            sum.bytes = class.size.bytes as usize;
+            sum.slabs += slabs;
+            sum.slab_bytes += slabs * class.size.units as usize * UNIT_BYTES;
+            sum.blocks_out += blocks.saturating_sub(census.free_blocks);
+            sum.blocks_in_depot += magazines * class.size.slots as usize;
+            sum.supplied += census.supplied;
+            sum.refills += census.refills;
+            sum.exchanges += taken;
+            sum.locks += census.refills + census.settled + taken + given;
         }
+        sum
     }
+}
+
+impl Stats<0> {
+    /// Of an allocator without classes: a stub's.
+    pub const NONE: Stats<0> = Stats {
+        classes: [],
+        held_bytes: 0,
+        kept_bytes: 0,
+        cache_bytes_max: 0,
+        superslab_bytes: 0,
+        dirty_bytes: 0,
+        purged_bytes: 0,
+    };
 }
 
 /// A table with a row for each class that was used.
@@ -86,7 +123,49 @@ impl<const N: usize> fmt::Display for Stats<N> {
                 class.exchanges,
             )?;
         }
-        write!(f, "superslabs {} KiB", self.superslab_bytes >> 10)?;
-        write!(f, ", huge mappings kept {} KiB", self.kept_bytes >> 10)
+        let [held, kept, cache, superslabs, dirty, purged] = self.totals().map(|(_, b)| b >> 10);
+        writeln!(f, "held {held} KiB, of that huge mappings kept {kept} KiB")?;
+        writeln!(f, "threads may cache {cache} KiB")?;
+        write!(f, "superslabs {superslabs} KiB, dirty {dirty} KiB, purged {purged} KiB")
+    }
+}
+
+impl<const N: usize> Stats<N> {
+    /// The snapshot as one JSON object, with the names of the fields as keys.
+    pub fn json(&self) -> impl fmt::Display {
+        Json(*self)
+    }
+
+    fn totals(&self) -> [(&'static str, usize); 6] {
+        [
+            ("held_bytes", self.held_bytes),
+            ("kept_bytes", self.kept_bytes),
+            ("cache_bytes_max", self.cache_bytes_max),
+            ("superslab_bytes", self.superslab_bytes),
+            ("dirty_bytes", self.dirty_bytes),
+            ("purged_bytes", self.purged_bytes),
+        ]
+    }
+}
+
+struct Json<const N: usize>(Stats<N>);
+
+impl<const N: usize> fmt::Display for Json<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{")?;
+        for (name, bytes) in self.0.totals() {
+            write!(f, "\"{name}\":{bytes},")?;
+        }
+        f.write_str("\"classes\":[")?;
+        for (number, class) in self.0.classes.iter().enumerate() {
+            let ClassStats { bytes, slabs, slab_bytes, blocks_out, blocks_in_depot, .. } = class;
+            let ClassStats { supplied, refills, exchanges, locks, .. } = class;
+            write!(f, "{}{{\"bytes\":{bytes}", if number == 0 { "" } else { "," })?;
+            write!(f, ",\"slabs\":{slabs},\"slab_bytes\":{slab_bytes}")?;
+            write!(f, ",\"blocks_out\":{blocks_out},\"blocks_in_depot\":{blocks_in_depot}")?;
+            write!(f, ",\"supplied\":{supplied},\"refills\":{refills}")?;
+            write!(f, ",\"exchanges\":{exchanges},\"locks\":{locks}}}")?;
+        }
+        f.write_str("]}")
     }
 }

@@ -9,12 +9,26 @@
 //! 2. `heads` of a run are written under that lock before the run is handed out. Whoever holds
 //!    a live block or span of the run may read them without it.
 //! 3. A header is never unmapped: a stale pointer to a metadata slot is a pointer to one.
+//! 4. Free units that were used are dirty. To return their OS pages they are claimed: they are
+//!    neither free nor in use until they come back, clean, so no lock is held meanwhile. Who finds
+//!    no other memory waits for them.
 
-use core::cell::UnsafeCell;
+mod claim;
+#[cfg(all(test, loom))]
+mod models;
+mod pool;
+mod runs;
+
 use core::ptr::{self, NonNull};
 
+use crate::account::Account;
 use crate::os;
-use crate::sync::{AtomicPtr, AtomicU8, Mutex, Ordering};
+use crate::sync::{AtomicPtr, AtomicU8, AtomicUsize, Ordering, UnsafeCell};
+
+pub(crate) use claim::{Claim, claim_due, claim_now, is_purge_due, next_purge_in};
+use pool::{Due, UNITS_POOL};
+pub(crate) use pool::{after_fork, before_fork, unclaim};
+use runs::run_mask;
 
 /// Bytes of a superslab, and its alignment.
 pub const SUPERSLAB_BYTES: usize = 2 << 20;
@@ -49,11 +63,20 @@ pub(crate) struct Superslab {
 struct Shared {
     /// One bit per free unit.
     free: u32,
-    /// One bit per free unit that was never handed out: its memory is zero.
+    /// One bit per free unit whose memory is zero: it was never handed out, or was purged.
     clean: u32,
+    /// One bit per unit that is claimed (rule 4).
+    claimed: u32,
     /// Neighbours among the superslabs with the same longest free run.
     next: *mut Superslab,
     previous: *mut Superslab,
+    /// The next superslab that waits to be purged.
+    next_waiting: *mut Superslab,
+    is_waiting: bool,
+    /// Since when it waits, and when its dirty units are due: milliseconds of the system's clock.
+    since_ms: u64,
+    due_ms: u64,
+    lazily: bool,
 }
 
 /// A run of units that was handed out.
@@ -73,62 +96,63 @@ impl Run {
     }
 }
 
-/// Superslabs by the length of their longest free run.
-struct Units {
-    by_run: [*mut Superslab; UNITS],
-    /// Bit `n` is set when `by_run[n]` is not empty.
-    occupied: u32,
-}
-
-// SAFETY: superslabs belong to no thread; the lists are used only under the lock.
-unsafe impl Send for Units {}
-
-static UNITS_POOL: Mutex<Units> =
-    Mutex::new(Units { by_run: [ptr::null_mut(); UNITS], occupied: 0 });
+static MAPPED_BYTES: AtomicUsize = AtomicUsize::new(0);
+/// The head of the list of all superslabs.
 static NEWEST: AtomicPtr<Superslab> = AtomicPtr::new(ptr::null_mut());
 
-/// Hands out `units` neighbouring units, 1 to 31; `None` when the system has no memory.
-pub(crate) fn alloc_run(units: u32) -> Option<Run> {
+/// Hands out `units` neighbouring units, 1 to 31; `None` when the system has no memory, or the
+/// account is at its limit.
+pub(crate) fn alloc_run(units: u32, account: &Account) -> Option<Run> {
     debug_assert!((1..u32::BITS).contains(&units));
-    let mut pool = UNITS_POOL.lock();
-    let superslab = match pool.occupied & (u32::MAX << units) {
-        0 => Superslab::map()?,
-        fitting => {
-            let shortest = fitting.trailing_zeros() as usize;
-            // SAFETY: the list is not empty, so its head is a superslab.
-            unsafe { NonNull::new_unchecked(pool.by_run[shortest]) }
+    if !account.charge(units as usize * UNIT_BYTES) {
+        return None;
+    }
+    let run = find_run(units, account);
+    if run.is_none() {
+        account.refund(units as usize * UNIT_BYTES);
+    }
+    run
+}
+
+fn find_run(units: u32, account: &Account) -> Option<Run> {
+    loop {
+        let mut pool = UNITS_POOL.lock();
+        if let Some(superslab) = pool.with_run(units).or_else(|| Superslab::map(account)) {
+            return Some(pool.take(superslab, units));
         }
-    };
-    pool.unlink(superslab);
-    // SAFETY: the lock is held (rule 1).
-    let shared = unsafe { Superslab::shared(superslab) };
-    let first = first_run(shared.free, units);
-    let mask = run_mask(first, units);
-    let clean = shared.clean & mask == mask;
-    shared.free &= !mask;
-    shared.clean &= !mask;
-    Superslab::set_heads(superslab, first..first + units, first);
-    pool.link(superslab);
-    Some(Run { superslab, first, clean })
+        if !pool.has_claimed() {
+            return None;
+        }
+        // There is memory: it is being purged.
+        drop(pool);
+        os::give_way();
+    }
 }
 
 /// Takes units back: a run, or the end of one. False when one of them is free already.
 ///
 /// # Safety
 ///
-/// The units are in use as one run, or one of them is free; no one uses their memory any more.
-pub(crate) unsafe fn free_run(superslab: NonNull<Superslab>, first: u32, units: u32) -> bool {
+/// The units are in use as one run of the account, or one of them is free; no one uses their memory
+/// any more.
+pub(crate) unsafe fn free_run(
+    superslab: NonNull<Superslab>,
+    first: u32,
+    units: u32,
+    account: &Account,
+) -> bool {
     let mask = run_mask(first, units);
+    let due = Due::of(account);
     let mut pool = UNITS_POOL.lock();
     // SAFETY: the lock is held (rule 1).
     let shared = unsafe { Superslab::shared(superslab) };
-    if shared.free & mask != 0 {
+    if (shared.free | shared.claimed) & mask != 0 {
         return false;
     }
-    pool.unlink(superslab);
-    // SAFETY: the lock is held, and the reference from before is not used any more.
-    unsafe { Superslab::shared(superslab) }.free |= mask;
-    pool.link(superslab);
+    pool.set_free(superslab, mask, false);
+    pool.wait(superslab, due);
+    drop(pool);
+    account.refund(units as usize * UNIT_BYTES);
     true
 }
 
@@ -142,14 +166,17 @@ pub(crate) unsafe fn extend_run(
     first: u32,
     units: u32,
     wanted: u32,
+    account: &Account,
 ) -> bool {
-    if first + wanted > u32::BITS {
+    let more_bytes = (wanted - units) as usize * UNIT_BYTES;
+    if first + wanted > u32::BITS || !account.charge(more_bytes) {
         return false;
     }
     let more = run_mask(first + units, wanted - units);
     let mut pool = UNITS_POOL.lock();
     // SAFETY: the lock is held (rule 1).
     if unsafe { Superslab::shared(superslab) }.free & more != more {
+        account.refund(more_bytes);
         return false;
     }
     pool.unlink(superslab);
@@ -160,6 +187,19 @@ pub(crate) unsafe fn extend_run(
     Superslab::set_heads(superslab, first + units..first + wanted, first);
     pool.link(superslab);
     true
+}
+
+/// Bytes of all superslabs.
+pub(crate) fn mapped_bytes() -> usize {
+    MAPPED_BYTES.load(Ordering::Relaxed)
+}
+
+/// Bytes of units that are free and were used: what a purge would return.
+pub(crate) fn dirty_bytes() -> usize {
+    let _pool = UNITS_POOL.lock();
+    // SAFETY: the lock is held (rule 1), and each reference ends before the next.
+    let dirty = |superslab| unsafe { Superslab::shared(superslab) }.dirty().count_ones() as usize;
+    all().map(dirty).sum::<usize>() * UNIT_BYTES
 }
 
 /// All superslabs there are, newest first.
@@ -206,10 +246,20 @@ impl Superslab {
     }
 
     /// Maps a superslab and enters it into the list of all; it is in no list by run yet.
-    fn map() -> Option<NonNull<Superslab>> {
+    fn map(account: &Account) -> Option<NonNull<Superslab>> {
         let memory = os::map_aligned(SUPERSLAB_BYTES, SUPERSLAB_BYTES)?;
-        // SAFETY: just mapped with this size.
-        unsafe { os::no_huge_pages(memory, SUPERSLAB_BYTES) };
+        if account.terms.huge_pages {
+            // SAFETY: just mapped with this size.
+            unsafe { os::advise_huge_pages(memory, SUPERSLAB_BYTES) };
+        } else {
+            // SAFETY: just mapped with this size.
+            unsafe { os::no_huge_pages(memory, SUPERSLAB_BYTES) };
+        }
+        if account.terms.prefault {
+            // SAFETY: just mapped with this size.
+            unsafe { os::populate(memory, SUPERSLAB_BYTES) };
+        }
+        MAPPED_BYTES.fetch_add(SUPERSLAB_BYTES, Ordering::Relaxed);
         let this = memory.cast::<Superslab>();
         // SAFETY: fresh memory is zero, which is a valid header: null links, no free units.
         let shared = unsafe { Self::shared(this) };
@@ -242,99 +292,27 @@ impl Superslab {
     }
 }
 
-impl Units {
-    /// Enters a superslab into the list of its longest free run; a full one into none.
-    fn link(&mut self, superslab: NonNull<Superslab>) {
-        // SAFETY: `self` is only reached under the lock.
-        let shared = unsafe { Superslab::shared(superslab) };
-        let run = longest_run(shared.free);
-        if run == 0 {
-            return;
-        }
-        let first = &mut self.by_run[run as usize];
-        shared.previous = ptr::null_mut();
-        shared.next = *first;
-        if let Some(next) = NonNull::new(*first) {
-            // SAFETY: the lock is held, and `next` is another superslab than this one.
-            unsafe { Superslab::shared(next) }.previous = superslab.as_ptr();
-        }
-        *first = superslab.as_ptr();
-        self.occupied |= 1 << run;
+impl Shared {
+    /// Free units whose memory may not be zero.
+    fn dirty(&self) -> u32 {
+        self.free & !self.clean
     }
-
-    /// Takes a superslab out of the list it is in, if it is in one.
-    fn unlink(&mut self, superslab: NonNull<Superslab>) {
-        // SAFETY: `self` is only reached under the lock.
-        let shared = unsafe { Superslab::shared(superslab) };
-        let run = longest_run(shared.free) as usize;
-        let (next, previous) = (shared.next, shared.previous);
-        if previous.is_null() && self.by_run[run] != superslab.as_ptr() {
-            return;
-        }
-        (shared.next, shared.previous) = (ptr::null_mut(), ptr::null_mut());
-        if let Some(next) = NonNull::new(next) {
-            // SAFETY: the lock is held, and `next` is another superslab than this one.
-            unsafe { Superslab::shared(next) }.previous = previous;
-        }
-        match NonNull::new(previous) {
-            // SAFETY: the lock is held, and `previous` is another superslab than this one.
-            Some(previous) => unsafe { Superslab::shared(previous) }.next = next,
-            None => self.by_run[run] = next,
-        }
-        if self.by_run[run].is_null() {
-            self.occupied &= !(1 << run);
-        }
-    }
-}
-
-/// The bits of `units` units from `first`; `units` is 1 to 31.
-fn run_mask(first: u32, units: u32) -> u32 {
-    ((1 << units) - 1) << first
-}
-
-/// Where the lowest run of `units` set bits starts; 32 when there is none.
-fn first_run(mask: u32, units: u32) -> u32 {
-    // Bit `i` of `starts` says: the `seen` bits from `i` on are set.
-    let (mut starts, mut seen) = (mask, 1);
-    while seen < units {
-        let step = seen.min(units - seen);
-        starts &= starts >> step;
-        seen += step;
-    }
-    starts.trailing_zeros()
-}
-
-/// Length of the longest run of set bits.
-fn longest_run(mut mask: u32) -> u32 {
-    let mut run = 0;
-    while mask != 0 {
-        mask &= mask >> 1;
-        run += 1;
-    }
-    run
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn runs_of_bits_are_found() {
-        assert_eq!(first_run(0b1011_0111, 1), 0);
-        assert_eq!(first_run(0b1011_0111, 3), 0);
-        assert_eq!(first_run(0b1011_0110, 2), 1);
-        assert_eq!(first_run(0b1011_0110, 3), 32);
-        assert_eq!(first_run(FRESH, 31), 1);
-        assert_eq!(longest_run(0b1011_0111), 3);
-        assert_eq!(longest_run(FRESH), 31);
-        assert_eq!(longest_run(0), 0);
-    }
+    use crate::os::fake::ALONE;
 
     #[test]
     fn runs_are_disjoint_and_come_back() {
+        let _alone = ALONE.lock();
+        let account = Account::for_test();
         let sizes = [1, 31, 4, 16, 2, 9, 1, 7, 30, 3];
-        let runs: Vec<_> =
-            sizes.iter().map(|&units| (alloc_run(units).unwrap(), units as usize)).collect();
+        let runs: Vec<_> = sizes
+            .iter()
+            .map(|&units| (alloc_run(units, account).unwrap(), units as usize))
+            .collect();
         let mut places: Vec<_> = runs
             .iter()
             .map(|(run, units)| (run.start().addr().get(), units * UNIT_BYTES))
@@ -347,7 +325,23 @@ mod tests {
             assert_eq!(unsafe { Superslab::head(run.superslab, last) }, run.first);
             let units = u32::try_from(units).unwrap();
             // SAFETY: the run was handed out above and is not used.
-            assert!(unsafe { free_run(run.superslab, run.first, units) });
+            assert!(unsafe { free_run(run.superslab, run.first, units, account) });
         }
+        assert_eq!(account.held(), 0);
+    }
+
+    #[test]
+    fn claimed_units_are_purged() {
+        let _alone = ALONE.lock();
+        let account = Account::for_test();
+        let run = alloc_run(31, account).unwrap();
+        // SAFETY: the run is ours.
+        unsafe { run.start().write_bytes(1, 31 * UNIT_BYTES) };
+        // SAFETY: the run is ours, and not used below.
+        assert!(unsafe { free_run(run.superslab, run.first, 31, account) });
+        // Other tests may have taken a few of its units meanwhile.
+        let claim = claim_now(run.superslab).expect("some of 31 free units are left");
+        let claimed = claim.units.count_ones() as usize;
+        assert_eq!(claim.purge(), claimed * UNIT_BYTES);
     }
 }

@@ -1,6 +1,6 @@
 //! Linux, through the C library's thin wrappers.
 
-use core::ffi::c_int;
+use core::ffi::{c_int, c_void};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -90,6 +90,161 @@ pub(crate) unsafe fn no_huge_pages(memory: NonNull<u8>, bytes: usize) {
     let _errno = KeepErrno::new();
     // SAFETY: the advice changes no contents.
     unsafe { libc::madvise(memory.as_ptr().cast(), bytes, libc::MADV_NOHUGEPAGE) };
+}
+
+/// Asks that a range be backed by huge pages where that is possible; may be refused.
+///
+/// # Safety
+///
+/// The range is mapped and belongs to the caller.
+pub(crate) unsafe fn advise_huge_pages(memory: NonNull<u8>, bytes: usize) {
+    let _errno = KeepErrno::new();
+    // SAFETY: the advice changes no contents.
+    unsafe { libc::madvise(memory.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
+}
+
+/// Makes a range resident, as far as the system can (since Linux 5.14).
+///
+/// # Safety
+///
+/// The range is mapped and belongs to the caller.
+pub(crate) unsafe fn populate(memory: NonNull<u8>, bytes: usize) {
+    let _errno = KeepErrno::new();
+    // SAFETY: contents are kept.
+    unsafe { libc::madvise(memory.as_ptr().cast(), bytes, libc::MADV_POPULATE_WRITE) };
+}
+
+/// Returns the OS pages of a range, which stays mapped; false when the system refuses. Whether the
+/// range is zero after it is for [`super::dontneed_zeroes`] to say.
+///
+/// # Safety
+///
+/// The range is mapped and belongs to the caller, and its contents are not needed.
+pub(crate) unsafe fn discard(memory: NonNull<u8>, bytes: usize, lazily: bool) -> bool {
+    let _errno = KeepErrno::new();
+    let advice = if lazily { libc::MADV_FREE } else { libc::MADV_DONTNEED };
+    // SAFETY: by this function's contract.
+    unsafe { libc::madvise(memory.as_ptr().cast(), bytes, advice) == 0 }
+}
+
+/// Milliseconds of a clock that never goes back, a few milliseconds coarse.
+pub(crate) fn now_ms() -> u64 {
+    let _errno = KeepErrno::new();
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is writable.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut now) };
+    now.tv_sec.cast_unsigned() * 1000 + now.tv_nsec.cast_unsigned() / 1_000_000
+}
+
+/// Processors that this process may run on, at least 1.
+pub(crate) fn processors() -> usize {
+    let _errno = KeepErrno::new();
+    // SAFETY: an all-zero set is a valid, empty one.
+    let mut set: libc::cpu_set_t = unsafe { core::mem::zeroed() };
+    // SAFETY: the set is writable and as large as is said.
+    let known = unsafe { libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) } == 0;
+    // SAFETY: the set is initialised.
+    let count = if known { unsafe { libc::CPU_COUNT(&set) } } else { 1 };
+    usize::try_from(count).unwrap_or(1).max(1)
+}
+
+/// The kernel's number of this thread, 1 to 2^22.
+pub(crate) fn thread_number() -> u32 {
+    // SAFETY: there are no preconditions, and it cannot fail.
+    unsafe { libc::gettid() }.cast_unsigned()
+}
+
+/// Has functions called at each fork: before it, and after it in the parent and in the child. If
+/// the system has no memory for that, forks are as they would be without.
+pub(crate) fn call_at_fork(
+    before: unsafe extern "C" fn(),
+    in_parent: unsafe extern "C" fn(),
+    in_child: unsafe extern "C" fn(),
+) {
+    let _errno = KeepErrno::new();
+    // SAFETY: the functions live as long as the program.
+    unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
+}
+
+/// A place for one pointer in every thread.
+pub(crate) type ThreadKey = libc::pthread_key_t;
+
+/// A new key, whose destructor gets the pointer of each ending thread that has one; `None` when
+/// the system has no key left.
+pub(crate) fn thread_key(destructor: unsafe extern "C" fn(*mut c_void)) -> Option<ThreadKey> {
+    let _errno = KeepErrno::new();
+    let mut key = 0;
+    // SAFETY: `key` is writable.
+    let made = unsafe { libc::pthread_key_create(&raw mut key, Some(destructor)) } == 0;
+    made.then_some(key)
+}
+
+/// This thread's pointer; null at first.
+pub(crate) fn thread_pointer(key: ThreadKey) -> *mut c_void {
+    // SAFETY: keys are never deleted.
+    unsafe { libc::pthread_getspecific(key) }
+}
+
+/// Sets this thread's pointer; false when the system has no memory for it.
+///
+/// # Safety
+///
+/// The key's destructor may be called with the pointer when the thread ends.
+pub(crate) unsafe fn set_thread_pointer(key: ThreadKey, pointer: *const c_void) -> bool {
+    let _errno = KeepErrno::new();
+    // SAFETY: keys are never deleted, and the rest by this function's contract.
+    unsafe { libc::pthread_setspecific(key, pointer) == 0 }
+}
+
+/// Lets other threads run.
+pub(crate) fn give_way() {
+    // SAFETY: there are no preconditions, and it does not fail.
+    unsafe { libc::sched_yield() };
+}
+
+/// Starts a thread with a small stack that gets no signals; false when the system refuses.
+pub(crate) fn spawn(main: extern "C" fn(*mut c_void) -> *mut c_void) -> bool {
+    /// Bytes of stack: little of it is touched, but the program's thread-local variables stand
+    /// there, too. If they need more, the C library says so.
+    const STACK_BYTES: [usize; 3] = [256 << 10, 2 << 20, 16 << 20];
+    let _errno = KeepErrno::new();
+    STACK_BYTES.iter().map(|&bytes| spawn_with(bytes, main)).find(|&error| error != libc::EINVAL)
+        == Some(0)
+}
+
+/// Starts a thread; gives the error.
+fn spawn_with(stack_bytes: usize, main: extern "C" fn(*mut c_void) -> *mut c_void) -> c_int {
+    // SAFETY: an all-zero set and attributes are overwritten before they are read.
+    let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = unsafe { core::mem::zeroed() };
+    // SAFETY: as above.
+    let mut attributes: libc::pthread_attr_t = unsafe { core::mem::zeroed() };
+    let mut thread: libc::pthread_t = 0;
+    // SAFETY: all pointers are to live variables, initialised by the calls before; the new
+    // thread starts with all signals blocked, and this one's mask is restored.
+    #[expect(clippy::multiple_unsafe_ops_per_block, reason = "one sequence of C calls")]
+    unsafe {
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        libc::pthread_attr_init(&raw mut attributes);
+        libc::pthread_attr_setdetachstate(&raw mut attributes, libc::PTHREAD_CREATE_DETACHED);
+        libc::pthread_attr_setstacksize(&raw mut attributes, stack_bytes);
+        let error =
+            libc::pthread_create(&raw mut thread, &raw const attributes, main, ptr::null_mut());
+        libc::pthread_attr_destroy(&raw mut attributes);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
+        error
+    }
+}
+
+/// Sleeps for some milliseconds, or less when a signal comes.
+pub(crate) fn sleep(milliseconds: u64) {
+    let _errno = KeepErrno::new();
+    let time = libc::timespec {
+        tv_sec: (milliseconds / 1000).cast_signed(),
+        tv_nsec: (milliseconds % 1000 * 1_000_000).cast_signed(),
+    };
+    // SAFETY: the time outlives the call.
+    unsafe { libc::nanosleep(&raw const time, ptr::null_mut()) };
 }
 
 /// Sleeps while `word` holds `expected`; may wake without reason.

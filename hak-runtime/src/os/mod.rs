@@ -8,14 +8,50 @@
 //! - Nothing allocates.
 
 #[cfg(target_os = "linux")]
+#[cfg_attr(test, allow(dead_code, reason = "tests replace parts of it"))]
 mod linux;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(test)))]
 pub(crate) use linux::*;
+
+#[cfg(test)]
+pub(crate) mod fake;
+#[cfg(test)]
+pub(crate) use fake::*;
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 compile_error!("hak-runtime supports 64-bit Linux; another system needs a file in src/os");
 
 use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+/// Whether a discarded range is zero. Not everywhere: some emulators and sandboxes accept
+/// `MADV_DONTNEED` and do nothing. Tried until there is an answer.
+pub(crate) fn dontneed_zeroes() -> bool {
+    static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
+    const UNKNOWN: u8 = 2;
+    let known = ANSWER.load(Ordering::Relaxed);
+    // Tests have systems of both kinds.
+    if known != UNKNOWN && !cfg!(test) {
+        return known != 0;
+    }
+    let Some(answer) = try_dontneed() else { return false };
+    ANSWER.store(u8::from(answer), Ordering::Relaxed);
+    answer
+}
+
+/// `None` when the system refuses to try.
+fn try_dontneed() -> Option<bool> {
+    let page = map(page_bytes())?;
+    // SAFETY: the OS page is ours.
+    unsafe { page.write_volatile(1) };
+    // SAFETY: the OS page is ours.
+    let discarded = unsafe { discard(page, page_bytes(), false) };
+    // SAFETY: the OS page is ours, and initialised either way.
+    let is_zero = unsafe { page.read_volatile() } == 0;
+    // SAFETY: the OS page is ours, and not used below.
+    unsafe { unmap(page, page_bytes()) };
+    discarded.then_some(is_zero)
+}
 
 /// Rounds up to whole OS pages; `None` when that overflows.
 pub(crate) fn whole_pages(bytes: usize) -> Option<usize> {

@@ -1,0 +1,236 @@
+//! The pool of superslabs: which have room, by the length of it, and which wait for a purge.
+
+use core::ptr::{self, NonNull};
+
+use super::runs::{first_run, longest_run, run_mask};
+use super::{Claim, Run, Superslab, UNITS, all};
+use crate::account::{Account, Purge, PurgeHow};
+use crate::os;
+use crate::sync::{AtomicU64, Mutex, Ordering};
+
+/// Superslabs by the length of their longest free run, and those that wait to be purged.
+pub(super) struct Units {
+    pub(super) by_run: [*mut Superslab; UNITS],
+    /// Bit `n` is set when `by_run[n]` is not empty.
+    pub(super) occupied: u32,
+    pub(super) first_waiting: *mut Superslab,
+    last_waiting: *mut Superslab,
+}
+
+/// When the next superslab is due, as far as is known: [`NEVER`] when none waits.
+pub(super) static NEXT_DUE_MS: AtomicU64 = AtomicU64::new(NEVER);
+pub(super) const NEVER: u64 = u64::MAX;
+
+// SAFETY: superslabs belong to no thread; the lists are used only under the lock.
+unsafe impl Send for Units {}
+
+pub(super) static UNITS_POOL: Mutex<Units> = Mutex::new(Units {
+    by_run: [ptr::null_mut(); UNITS],
+    occupied: 0,
+    first_waiting: ptr::null_mut(),
+    last_waiting: ptr::null_mut(),
+});
+
+/// Takes the units lock for a fork.
+pub(crate) fn before_fork() {
+    UNITS_POOL.before_fork();
+}
+
+/// Releases it again.
+///
+/// # Safety
+///
+/// Follows [`before_fork`] in the same thread, or its copy in the child.
+pub(crate) unsafe fn after_fork() {
+    // SAFETY: by this function's contract.
+    unsafe { UNITS_POOL.after_fork() };
+}
+
+/// Makes units free that were claimed by threads which a forked child does not have.
+///
+/// # Safety
+///
+/// The caller is between [`before_fork`] and [`after_fork`], in the child.
+pub(crate) unsafe fn unclaim() {
+    let Some(mut pool) = UNITS_POOL.value_for_fork() else { return };
+    // SAFETY: by this function's contract the lock is held for the fork.
+    let pool = unsafe { pool.as_mut() };
+    for superslab in all() {
+        // SAFETY: the lock is held.
+        let claimed = unsafe { Superslab::shared(superslab) }.claimed;
+        if claimed != 0 {
+            pool.set_free(superslab, claimed, false);
+        }
+    }
+}
+
+/// What a free says about purging.
+#[derive(Clone, Copy)]
+pub(super) struct Due {
+    now_ms: u64,
+    delay_ms: u64,
+    lazily: bool,
+}
+
+impl Due {
+    pub(super) fn of(account: &Account) -> Option<Due> {
+        match account.terms.purge {
+            Purge::Never => None,
+            Purge::After { milliseconds, how, .. } => Some(Due {
+                now_ms: os::now_ms(),
+                delay_ms: milliseconds,
+                lazily: how == PurgeHow::Free,
+            }),
+        }
+    }
+}
+
+impl Units {
+    /// A superslab with a free run of so many units, and of few more.
+    pub(super) fn with_run(&self, units: u32) -> Option<NonNull<Superslab>> {
+        match self.occupied & (u32::MAX << units) {
+            0 => None,
+            fitting => NonNull::new(self.by_run[fitting.trailing_zeros() as usize]),
+        }
+    }
+
+    /// Takes the lowest run of so many units, which the superslab has.
+    pub(super) fn take(&mut self, superslab: NonNull<Superslab>, units: u32) -> Run {
+        self.unlink(superslab);
+        // SAFETY: `self` is only reached under the lock.
+        let shared = unsafe { Superslab::shared(superslab) };
+        let first = first_run(shared.free, units);
+        let mask = run_mask(first, units);
+        let clean = shared.clean & mask == mask;
+        shared.free &= !mask;
+        shared.clean &= !mask;
+        Superslab::set_heads(superslab, first..first + units, first);
+        self.link(superslab);
+        Run { superslab, first, clean }
+    }
+
+    /// Whether units of some superslab are claimed.
+    #[cold]
+    #[expect(clippy::unused_self, reason = "it stands for the lock")]
+    pub(super) fn has_claimed(&self) -> bool {
+        // SAFETY: `self` is only reached under the lock.
+        all().any(|superslab| unsafe { Superslab::shared(superslab) }.claimed != 0)
+    }
+
+    /// Makes units free, and clean if they are zero.
+    pub(super) fn set_free(&mut self, superslab: NonNull<Superslab>, units: u32, zeroed: bool) {
+        self.unlink(superslab);
+        // SAFETY: `self` is only reached under the lock.
+        let shared = unsafe { Superslab::shared(superslab) };
+        shared.free |= units;
+        shared.claimed &= !units;
+        if zeroed {
+            shared.clean |= units;
+        }
+        self.link(superslab);
+    }
+
+    /// Claims a superslab's dirty units, if it has any (rule 4).
+    pub(super) fn claim(&mut self, superslab: NonNull<Superslab>) -> Option<Claim> {
+        // SAFETY: `self` is only reached under the lock.
+        let units = unsafe { Superslab::shared(superslab) }.dirty();
+        if units == 0 {
+            return None;
+        }
+        self.unlink(superslab);
+        // SAFETY: as above; the reference from there has ended.
+        let shared = unsafe { Superslab::shared(superslab) };
+        shared.free &= !units;
+        shared.claimed |= units;
+        let lazily = shared.lazily;
+        self.link(superslab);
+        Some(Claim { superslab, units, lazily })
+    }
+
+    /// Lets a superslab wait for its purge. One that waits already keeps its place, and waits anew
+    /// for what was freed last, but not for ever.
+    pub(super) fn wait(&mut self, superslab: NonNull<Superslab>, due: Option<Due>) {
+        /// Delays after which a superslab is purged, even if units in it keep being freed.
+        const DELAYS_MAX: u64 = 4;
+        let Some(Due { now_ms, delay_ms, lazily }) = due else { return };
+        // SAFETY: `self` is only reached under the lock.
+        let shared = unsafe { Superslab::shared(superslab) };
+        if !shared.is_waiting {
+            shared.since_ms = now_ms;
+        }
+        let latest = shared.since_ms.saturating_add(delay_ms.saturating_mul(DELAYS_MAX));
+        shared.due_ms = latest.min(now_ms.saturating_add(delay_ms));
+        shared.lazily = lazily;
+        NEXT_DUE_MS.fetch_min(shared.due_ms, Ordering::Relaxed);
+        if !shared.is_waiting {
+            self.wait_on(superslab);
+        }
+    }
+
+    /// Puts a superslab behind those that wait.
+    pub(super) fn wait_on(&mut self, superslab: NonNull<Superslab>) {
+        // SAFETY: `self` is only reached under the lock.
+        let shared = unsafe { Superslab::shared(superslab) };
+        (shared.is_waiting, shared.next_waiting) = (true, ptr::null_mut());
+        match NonNull::new(self.last_waiting) {
+            // SAFETY: the lock is held, and `last` is another superslab than this one.
+            Some(last) => unsafe { Superslab::shared(last) }.next_waiting = superslab.as_ptr(),
+            None => self.first_waiting = superslab.as_ptr(),
+        }
+        self.last_waiting = superslab.as_ptr();
+    }
+
+    /// Takes the first superslab out of those that wait.
+    pub(super) fn end_wait(&mut self, first: NonNull<Superslab>) {
+        // SAFETY: `self` is only reached under the lock.
+        let shared = unsafe { Superslab::shared(first) };
+        shared.is_waiting = false;
+        self.first_waiting = shared.next_waiting;
+        if self.first_waiting.is_null() {
+            self.last_waiting = ptr::null_mut();
+        }
+    }
+
+    /// Enters a superslab into the list of its longest free run; a full one into none.
+    pub(super) fn link(&mut self, superslab: NonNull<Superslab>) {
+        // SAFETY: `self` is only reached under the lock.
+        let shared = unsafe { Superslab::shared(superslab) };
+        let run = longest_run(shared.free);
+        if run == 0 {
+            return;
+        }
+        let first = &mut self.by_run[run as usize];
+        shared.previous = ptr::null_mut();
+        shared.next = *first;
+        if let Some(next) = NonNull::new(*first) {
+            // SAFETY: the lock is held, and `next` is another superslab than this one.
+            unsafe { Superslab::shared(next) }.previous = superslab.as_ptr();
+        }
+        *first = superslab.as_ptr();
+        self.occupied |= 1 << run;
+    }
+
+    /// Takes a superslab out of the list it is in, if it is in one.
+    pub(super) fn unlink(&mut self, superslab: NonNull<Superslab>) {
+        // SAFETY: `self` is only reached under the lock.
+        let shared = unsafe { Superslab::shared(superslab) };
+        let run = longest_run(shared.free) as usize;
+        let (next, previous) = (shared.next, shared.previous);
+        if previous.is_null() && self.by_run[run] != superslab.as_ptr() {
+            return;
+        }
+        (shared.next, shared.previous) = (ptr::null_mut(), ptr::null_mut());
+        if let Some(next) = NonNull::new(next) {
+            // SAFETY: the lock is held, and `next` is another superslab than this one.
+            unsafe { Superslab::shared(next) }.previous = previous;
+        }
+        match NonNull::new(previous) {
+            // SAFETY: the lock is held, and `previous` is another superslab than this one.
+            Some(previous) => unsafe { Superslab::shared(previous) }.next = next,
+            None => self.by_run[run] = next,
+        }
+        if self.by_run[run].is_null() {
+            self.occupied &= !(1 << run);
+        }
+    }
+}
