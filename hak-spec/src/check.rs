@@ -25,12 +25,14 @@ const SIZES: [Rule; 2] = [sizes_are_multiples_of_8, sizes_grow];
 const TOGETHER: [Rule; 4] =
     [sizes_are_not_in_the_ladder, there_is_a_class, classes_are_few, largest_class_is_aligned];
 
-const WITH_CLASSES: [ClassRule; 6] = [
+const WITH_CLASSES: [ClassRule; 8] = [
     tune_names_a_class,
     tuned_slots_fit_in_bytes,
     tuned_refill_fits_in_slots,
     tuned_prewarm_fits_in_slots,
+    cache_limit_holds_a_magazine,
     hot_names_a_class,
+    limit_holds_a_slab,
     spans_reach_above_classes,
 ];
 
@@ -43,12 +45,14 @@ const LAYERS: [Rule; 5] = [
     depot_is_used,
 ];
 
-const REST: [Rule; 6] = [
+const REST: [Rule; 8] = [
     name_is_given,
     name_is_an_identifier,
     summary_is_one_line,
     tune_names_a_class_once,
     hot_names_a_class_once,
+    purge_after_is_used,
+    purge_helper_is_used,
     spans_are_whole_units,
 ];
 

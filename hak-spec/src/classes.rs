@@ -8,6 +8,7 @@ use crate::spec::{
     Class, Hints, Inline, Layers, Likely, MID_ABOVE_BYTES, SLAB_BLOCKS_MAX, SLAB_BLOCKS_MIN,
     SLAB_UNITS_MAX, Spec, UNIT_BYTES,
 };
+use crate::terms;
 use crate::units::show;
 
 /// Sizes of a ladder up to `max`; without `max` itself when no step reaches it.
@@ -113,6 +114,8 @@ pub(crate) fn resolve(raw: &Raw, sizes: &[u32], files: Vec<PathBuf>) -> Option<S
         hints: hints(raw)?,
         spans_to: raw.spans_to.as_ref()?.value,
         keep: raw.keep.as_ref()?.value,
+        cache_limit: raw.cache_limit.as_ref()?.value,
+        superslab: terms::superslab(&raw.superslab)?,
         files,
     })
 }

@@ -3,7 +3,11 @@
 //! The reader, the "did you mean" of its errors, the JSON schema and the reference page all work
 //! from this one table; a default that is written here is written nowhere else.
 
-use crate::spec::{CLASS_BYTES_MAX, CLASS_BYTES_MIN, SLOTS_MAX, SPAN_BYTES_MAX, UNIT_BYTES};
+use std::ops::RangeInclusive;
+
+use crate::spec::{
+    CLASS_BYTES_MAX, CLASS_BYTES_MIN, SHARDS_MAX, SLOTS_MAX, SPAN_BYTES_MAX, UNIT_BYTES,
+};
 
 /// One key, or one table, of the language.
 #[derive(Debug, Clone, Copy)]
@@ -41,8 +45,36 @@ pub enum Kind {
     Words(&'static [&'static str], &'static [&'static str]),
     /// A list of class sizes.
     Sizes,
-    /// A time such as `"500 ms"`.
-    Time,
+    /// A time within bounds, in milliseconds.
+    Time(u64, u64),
+    /// A word that stands for no number, or a number of the other kind.
+    Or(&'static str, &'static Kind),
+}
+
+impl Kind {
+    /// The word of [`Kind::Or`].
+    pub(crate) fn word(self) -> Option<&'static str> {
+        match self {
+            Kind::Or(word, _) => Some(word),
+            _ => None,
+        }
+    }
+
+    /// What may stand there instead of the word of [`Kind::Or`].
+    pub(crate) fn without_word(self) -> Kind {
+        match self {
+            Kind::Or(_, other) => *other,
+            kind => kind,
+        }
+    }
+
+    /// The bounds of a number.
+    pub(crate) fn bounds(self) -> Option<RangeInclusive<u64>> {
+        match self.without_word() {
+            Kind::Count(min, max) | Kind::Bytes(min, max) | Kind::Time(min, max) => Some(min..=max),
+            _ => None,
+        }
+    }
 }
 
 /// How much of a key is generated today.
@@ -244,17 +276,39 @@ pub static KEYS: &[Key] = &[
         "cache.depot",
         Kind::Bytes(0, 1 << 30),
         Some(r#""1 MiB""#),
-        "Bytes of full magazines the depot keeps for each class, for whichever thread asks next. \
-         Without the layer `depot` an inherited value has no meaning, and one of the spec's own is \
-         refused.",
+        "Bytes of full magazines the depot keeps for each class (of each shard, see \
+         `superslab.shards`), for whichever thread asks next. Without the layer `depot` \
+         an inherited value has no meaning, and one of the spec's own is refused.",
+    ),
+    key(
+        "cache.limit",
+        Kind::Or("none", &Kind::Bytes(CLASS_BYTES_MIN as u64, 1 << 40)),
+        Some(r#""64 MiB""#),
+        "Bytes that the magazines of all threads together may hold, so that many threads which \
+         once were busy do not keep blocks for ever. A magazine counts with its slots times the \
+         block size from the moment a thread has it, full or empty; what the depot keeps does not \
+         count. A thread that finds the limit reached works with one magazine for the class \
+         instead of two, or with none: then each alloc and dealloc of the class goes to the slabs, \
+         the former under the class's lock. The least is one magazine of the class whose \
+         magazines are largest.",
     ),
     later(
         "cache.adaptive",
         Kind::Table,
         "Capacity that follows the miss rate between `min` and `max`.",
     ),
-    table("hints", "What the generated code is laid out for. None of it changes what it does."),
-    key("hints.hot", Kind::Sizes, Some("[]"), "Classes whose path is laid out first, by use."),
+    table(
+        "hints",
+        "What the generated code is laid out for. None of it changes what a program is served.",
+    ),
+    key(
+        "hints.hot",
+        Kind::Sizes,
+        Some("[]"),
+        "Classes that the program uses most, the first one most of all. Their bins stand first in \
+         thread-local storage, in this order, so that they share cache lines; and they take \
+         `cache.refill.hot`.",
+    ),
     key("hints.hit", LIKELY, Some(r#""likely""#), "alloc finds a block in the loaded magazine."),
     key("hints.room", LIKELY, Some(r#""likely""#), "dealloc finds room in the loaded magazine."),
     key("hints.small", LIKELY, Some(r#""likely""#), "The request is within the largest class."),
@@ -289,28 +343,78 @@ pub static KEYS: &[Key] = &[
         r#""2 MiB""#,
         "Bytes of a region, and its alignment.",
     ),
-    only("superslab.shards", Kind::Count(1, 64), "1", "Copies of a class's shared state."),
-    only(
+    key(
+        "superslab.shards",
+        Kind::Or("auto", &Kind::Count(1, SHARDS_MAX as u64)),
+        Some("1"),
+        "Copies of every class's lock, slabs and depot. Threads take the shards in turn, so that \
+         fewer of them meet at a lock; with `\"auto\"` they take as many as there are processors, \
+         up to 8. Each shard begins slabs of its own and has depots of its own: it costs memory \
+         that grows with the classes in use. 1 is right for few threads, and wherever locks are \
+         not contended.",
+    ),
+    key(
         "superslab.huge_pages",
-        Kind::Word(&["never"], &["advise"]),
-        r#""never""#,
-        "Whether the kernel is asked for huge pages.",
+        Kind::Word(&["never", "advise"], &[]),
+        Some(r#""never""#),
+        "`\"advise\"` asks the system for huge pages in what this allocator maps: fewer misses in \
+         the translation of addresses for a program with much live memory, but the first touch of \
+         a region may make 2 MiB resident, and a purge splits what it returns. `\"never\"` keeps \
+         superslabs free of them whatever the system's setting; mappings of their own follow that.",
     ),
-    table("superslab.purge", "How memory that is free goes back to the operating system."),
-    only(
+    table(
+        "superslab.purge",
+        "How memory that is free goes back to the operating system. What is meant is the memory of \
+         whole units (empty slabs, freed spans); the address space stays. Superslabs are shared by \
+         all allocators of a program: each says by its own spec what happens to what it frees.",
+    ),
+    key(
         "superslab.purge.how",
-        Kind::Word(&["never"], &["dontneed", "free"]),
-        r#""never""#,
-        "By which call.",
+        Kind::Word(&["dontneed", "free", "never"], &[]),
+        Some(r#""dontneed""#),
+        "`\"dontneed\"`: the system takes the memory at once (`MADV_DONTNEED`), and the next use \
+         of it costs page faults. `\"free\"`: the system takes it when it is short of memory \
+         (`MADV_FREE`); cheaper where it is soon used again, but the process looks large until \
+         then. `\"never\"`: it is kept for reuse, and goes back only when the program calls the \
+         type's `purge`; then `after` and `helper` have no meaning: inherited ones are left out, \
+         and of the spec's own each is refused.",
     ),
-    later("superslab.purge.after", Kind::Time, "How long free units are kept."),
-    only(
+    key(
+        "superslab.purge.after",
+        Kind::Time(0, 60 * 60 * 1000),
+        Some(r#""1 s""#),
+        "How long memory must have been free. More frees in the same superslab begin the delay \
+         anew, up to four times as long. A short delay keeps the process small, but one that is \
+         shorter than the pauses of the program pays page faults for memory that it uses again.",
+    ),
+    key(
+        "superslab.purge.helper",
+        Kind::Flag,
+        Some("false"),
+        "Who purges. `false`: a thread that comes by on a slow path, a few superslabs at a time; \
+         what is due when the program goes quiet stays until it allocates again. `true`: a thread \
+         of the runtime's own, one for the whole program, which looks twice a second, or sooner \
+         when something is due; no request waits for a purge.",
+    ),
+    key(
         "superslab.limit",
-        Kind::Word(&["none"], &[]),
-        r#""none""#,
-        "Bytes this allocator may hold; beyond them alloc returns null.",
+        Kind::Or("none", &Kind::Bytes(2 * UNIT_BYTES as u64, 1 << 47)),
+        Some(r#""none""#),
+        "Bytes this allocator may hold. An alloc that would go beyond them first gives back what \
+         its thread and the depots cache and what `large.keep` holds, and returns null when that \
+         is not enough. What counts: units that slabs and spans take, in steps of 64 KiB, and \
+         mappings, kept ones too; not the headers of superslabs, and not units that are free. At \
+         least a slab of the largest class and one unit more, since a slab is the least that a \
+         class can take.",
     ),
-    only("superslab.prefault", Kind::Flag, "false", "New regions are written to at once."),
+    key(
+        "superslab.prefault",
+        Kind::Flag,
+        Some("false"),
+        "Whether what this allocator maps is made resident at once: no page fault later, but all \
+         2 MiB of a superslab and the whole of a mapping count, used or not, and mapping one takes \
+         longer. Memory that was purged is not made resident again.",
+    ),
     table("large", "Requests that no class serves."),
     key(
         "large.spans_to",

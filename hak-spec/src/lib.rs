@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! text ─► load: file and bases ─► read: shape, by `keys` ─► raw: as written, merged
-//!      ─► rules: meaning ─► classes: counts resolved ─► Spec
+//!      ─► rules: meaning ─► classes, terms: counts resolved ─► Spec
 //! ```
 //!
 //! Every problem of a spec is found in one go; [`Report`] holds them in source order.
@@ -28,6 +28,7 @@ mod rules;
 mod shipped;
 mod source;
 mod spec;
+mod terms;
 mod units;
 mod words;
 

@@ -111,11 +111,14 @@ pub(crate) struct Raw {
     pub(crate) refill: Refill,
     pub(crate) prewarm: Option<Field<u32>>,
     pub(crate) depot: Field<u64>,
+    /// `None` for `"none"`.
+    pub(crate) cache_limit: Field<Option<u64>>,
     pub(crate) hot: Field<Vec<Located<u32>>>,
     pub(crate) hit: Field<String>,
     pub(crate) room: Field<String>,
     pub(crate) small: Field<String>,
     pub(crate) inline: Field<String>,
+    pub(crate) superslab: Superslab,
     pub(crate) spans_to: Field<u32>,
     pub(crate) keep: Field<u64>,
 }
@@ -135,6 +138,27 @@ pub(crate) struct Refill {
     pub(crate) hot: Field<u32>,
     pub(crate) mid: Field<u32>,
     pub(crate) default: Field<u32>,
+}
+
+/// `superslab`.
+#[derive(Debug)]
+pub(crate) struct Superslab {
+    /// `None` for `"auto"`.
+    pub(crate) shards: Field<Option<u32>>,
+    pub(crate) purge: Purge,
+    /// `None` for `"none"`.
+    pub(crate) limit: Field<Option<u64>>,
+    pub(crate) huge_pages: Field<String>,
+    pub(crate) prefault: Field<bool>,
+}
+
+/// `superslab.purge`.
+#[derive(Debug)]
+pub(crate) struct Purge {
+    pub(crate) how: Field<String>,
+    /// Milliseconds.
+    pub(crate) after: Field<u64>,
+    pub(crate) helper: Field<bool>,
 }
 
 /// One entry of `[[classes.tune]]`.
@@ -164,11 +188,13 @@ impl Raw {
             refill: Refill::new(v),
             prewarm: optional(v, "cache.prewarm"),
             depot: field(v, "cache.depot"),
+            cache_limit: field(v, "cache.limit"),
             hot: field(v, "hints.hot"),
             hit: field(v, "hints.hit"),
             room: field(v, "hints.room"),
             small: field(v, "hints.small"),
             inline: field(v, "hints.inline"),
+            superslab: Superslab::new(v),
             spans_to: field(v, "large.spans_to"),
             keep: field(v, "large.keep"),
         }
@@ -202,6 +228,22 @@ impl Refill {
             hot: field(values, "cache.refill.hot"),
             mid: field(values, "cache.refill.mid"),
             default: field(values, "cache.refill.default"),
+        }
+    }
+}
+
+impl Superslab {
+    fn new(values: &Values) -> Superslab {
+        Superslab {
+            shards: field(values, "superslab.shards"),
+            purge: Purge {
+                how: field(values, "superslab.purge.how"),
+                after: field(values, "superslab.purge.after"),
+                helper: field(values, "superslab.purge.helper"),
+            },
+            limit: field(values, "superslab.limit"),
+            huge_pages: field(values, "superslab.huge_pages"),
+            prefault: field(values, "superslab.prefault"),
         }
     }
 }
@@ -258,6 +300,25 @@ impl FromValue for u64 {
 impl FromValue for u32 {
     fn from_value(value: &Value) -> Option<u32> {
         u64::from_value(value).and_then(|number| u32::try_from(number).ok())
+    }
+}
+
+impl FromValue for bool {
+    fn from_value(value: &Value) -> Option<bool> {
+        match value {
+            Value::Flag(flag) => Some(*flag),
+            _ => None,
+        }
+    }
+}
+
+/// A number, or a word that stands for none.
+impl<T: FromValue> FromValue for Option<T> {
+    fn from_value(value: &Value) -> Option<Option<T>> {
+        match value {
+            Value::Text(_) => Some(None),
+            number => T::from_value(number).map(Some),
+        }
     }
 }
 

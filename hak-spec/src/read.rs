@@ -6,9 +6,9 @@ use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeString, DeTable, DeValue};
 
 use crate::keys::{self, Key, Kind, Status};
-use crate::problem::{At, Located, Problems};
+use crate::problem::{At, Draft, Located, Problems};
 use crate::raw::{Value, Values, Written};
-use crate::units::{self, NotASize};
+use crate::units::{self, Scale, Unread};
 use crate::words::{any_of, nearest, shown};
 
 /// Reads one text; what is wrong with its shape is added to `problems`. `None` when it is no TOML
@@ -187,27 +187,29 @@ impl Reader<'_> {
 
     /// A value of the kind the key asks for, or a problem about `subject`.
     fn convert(&mut self, key: &Key, value: &Spanned<DeValue<'_>>, subject: &str) -> Value {
-        match (key.kind, value.get_ref()) {
-            (Kind::Text | Kind::Time, DeValue::String(text)) => Value::Text(text.to_string()),
-            (Kind::Flag, DeValue::Boolean(flag)) => Value::Flag(*flag),
-            (Kind::Count(..), DeValue::Integer(i)) => {
-                self.bounded(key.kind, number(i), value, subject)
+        let kind = key.kind;
+        match (kind.without_word(), value.get_ref()) {
+            (_, DeValue::String(text)) if kind.word() == Some(text) => {
+                Value::Text(text.to_string())
             }
-            (Kind::Bytes(..), _) => self.bytes(key.kind, value, subject),
+            (Kind::Text, DeValue::String(text)) => Value::Text(text.to_string()),
+            (Kind::Flag, DeValue::Boolean(flag)) => Value::Flag(*flag),
+            (Kind::Count(..), DeValue::Integer(i)) => self.bounded(kind, number(i), value, subject),
+            (Kind::Bytes(..), _) => self.bytes(kind, value, subject),
+            (Kind::Time(..), DeValue::String(text)) => {
+                self.quantity(kind, (&units::TIME, text), value, subject)
+            }
             (Kind::Word(now, later), DeValue::String(word)) => {
                 self.word(key, (now, later), word, value)
             }
             (Kind::Words(..) | Kind::Sizes, DeValue::Array(array)) => self.list(key, array),
-            (Kind::Count(..), DeValue::String(text)) if text.parse::<u64>().is_ok() => {
-                let expected = expected(key.kind);
-                self.wrong_type(subject, &expected, value).help("write the number without quotes");
+            (_, DeValue::String(_)) if kind.word().is_some() => {
+                self.unexpected(kind, value, subject).helps(as_meant(key, value.get_ref()));
                 Value::Broken
             }
-            (kind, found) => {
+            (_, found) => {
                 let draft = self.wrong_type(subject, &expected(kind), value);
-                if kind == Kind::Tables && matches!(found, DeValue::Table(_)) {
-                    draft.help(format!("write two brackets: `[[{}]]`", key.path));
-                }
+                draft.helps(as_meant(key, found));
                 Value::Broken
             }
         }
@@ -270,32 +272,41 @@ impl Reader<'_> {
 
     /// A size: an integer of bytes, or text with a unit.
     fn bytes(&mut self, kind: Kind, value: &Spanned<DeValue<'_>>, subject: &str) -> Value {
-        let bytes = match value.get_ref() {
-            DeValue::Integer(i) => number(i),
-            DeValue::String(text) => match units::parse(text) {
-                Ok(bytes) => Some(bytes),
-                Err(NotASize::TooLarge) => None,
-                Err(NotASize::Form(guess)) => {
-                    self.not_a_size(subject, value, guess);
-                    return Value::Broken;
-                }
-            },
+        match value.get_ref() {
+            DeValue::Integer(i) => self.bounded(kind, number(i), value, subject),
+            DeValue::String(text) => self.quantity(kind, (&units::SIZE, text), value, subject),
             _ => {
                 self.wrong_type(subject, &expected(kind), value);
-                return Value::Broken;
+                Value::Broken
             }
-        };
-        self.bounded(kind, bytes, value, subject)
+        }
     }
 
-    fn not_a_size(&mut self, subject: &str, value: &Spanned<DeValue<'_>>, guess: Option<String>) {
-        let at = self.at(value.span());
-        let message = format!("{subject} is `{}`, which is not a size", self.written(value));
-        let names: Vec<&str> = units::UNITS.iter().map(|(name, _)| *name).collect();
-        let units = any_of(&names);
+    /// Text with a unit.
+    fn quantity(
+        &mut self,
+        kind: Kind,
+        (scale, text): (&Scale, &str),
+        value: &Spanned<DeValue<'_>>,
+        subject: &str,
+    ) -> Value {
+        let guess = match scale.parse(text) {
+            Ok(number) => return self.bounded(kind, Some(number), value, subject),
+            Err(Unread::TooLarge) => return self.bounded(kind, None, value, subject),
+            Err(Unread::Form(guess)) => guess,
+        };
+        let (at, noun) = (self.at(value.span()), scale.noun);
+        let which = match kind.word() {
+            Some(word) => format!("neither `\"{word}\"` nor a {noun}"),
+            None => format!("not a {noun}"),
+        };
+        let message = format!("{subject} is `{}`, which is {which}", self.written(value));
         let draft = self.problems.add(Some(&at), message);
+        let word = kind.word().and_then(|word| nearest(text, [word]));
+        let guess = guess.or(word.map(str::to_owned));
         draft.helps(guess.map(|guess| format!("did you mean `\"{guess}\"`?")));
-        draft.help(format!("a size is an integer in bytes, or a whole number and a unit: {units}"));
+        draft.help(form(scale));
+        Value::Broken
     }
 
     /// A number within the bounds of its kind; `None` is one that no 64 bits hold.
@@ -306,17 +317,25 @@ impl Reader<'_> {
         value: &Spanned<DeValue<'_>>,
         subject: &str,
     ) -> Value {
-        let (Kind::Count(min, max) | Kind::Bytes(min, max)) = kind else {
-            unreachable!("only numbers have bounds");
-        };
-        if let Some(number) = number.filter(|number| (min..=max).contains(number)) {
+        let bounds = kind.bounds().expect("asked only for numbers");
+        if let Some(number) = number.filter(|number| bounds.contains(number)) {
             return Value::Number(number);
         }
+        self.unexpected(kind, value, subject);
+        Value::Broken
+    }
+
+    /// Reports a value of a right type that is none of those that may stand there.
+    fn unexpected(
+        &mut self,
+        kind: Kind,
+        value: &Spanned<DeValue<'_>>,
+        subject: &str,
+    ) -> &mut Draft {
         let at = self.at(value.span());
         let written = self.written(value);
         let message = format!("{subject} is `{written}`; expected {}", expected(kind));
-        self.problems.add(Some(&at), message);
-        Value::Broken
+        self.problems.add(Some(&at), message)
     }
 
     fn wrong_type(
@@ -324,7 +343,7 @@ impl Reader<'_> {
         subject: &str,
         expected: &str,
         value: &Spanned<DeValue<'_>>,
-    ) -> &mut crate::problem::Draft {
+    ) -> &mut Draft {
         let at = self.at(value.span());
         let found = match value.get_ref() {
             DeValue::String(_) => "a string",
@@ -365,6 +384,29 @@ fn elsewhere(table: &str, word: &str) -> String {
     format!("expected {}", any_of(&names))
 }
 
+/// Help for a value that may have been meant well.
+fn as_meant(key: &Key, found: &DeValue<'_>) -> Option<String> {
+    match (key.kind.without_word(), found) {
+        (Kind::Tables, DeValue::Table(_)) => {
+            Some(format!("write two brackets: `[[{}]]`", key.path))
+        }
+        (Kind::Time(..), DeValue::Integer(_)) => Some(form(&units::TIME)),
+        (Kind::Count(..), DeValue::String(text)) if text.parse::<u64>().is_ok() => {
+            Some("write the number without quotes".to_owned())
+        }
+        (_, DeValue::String(text)) => {
+            let guess = nearest(text, key.kind.word())?;
+            Some(format!("did you mean `\"{guess}\"`?"))
+        }
+        _ => None,
+    }
+}
+
+/// Help: how a size or a time is written.
+fn form(scale: &Scale) -> String {
+    format!("{}: {}", scale.form, any_of(&scale.names()))
+}
+
 /// A table as its header is written.
 fn header(table: &str) -> String {
     match keys::find(table).map(|key| key.kind) {
@@ -397,6 +439,9 @@ pub(crate) fn expected(kind: Kind) -> String {
             Kind::Bytes(min, max) => format!("a list of sizes {}", sizes(min, max)),
             _ => unreachable!("class sizes are sizes"),
         },
-        Kind::Time => "a time such as `\"500 ms\"`".to_owned(),
+        Kind::Time(min, max) => {
+            format!("a time from {} to {}", units::show_time(min), units::show_time(max))
+        }
+        Kind::Or(word, other) => format!("`\"{word}\"` or {}", expected(*other)),
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::classes;
 use crate::names::is_identifier;
-use crate::problem::{At, Problems};
+use crate::problem::{At, Located, Problems};
 use crate::raw::Raw;
 use crate::spec::{CLASSES_MAX, UNIT_BYTES};
-use crate::units::{show, show_written};
+use crate::units::{show, show_time, show_written};
 use crate::words::shown;
 
 /// A spec needs a type name: its own, or one its file's stem yields.
@@ -323,6 +323,71 @@ pub(crate) fn depot_is_used(raw: &Raw, problems: &mut Problems) {
         let message = format!("`cache.depot` is {bytes}, but `cache.layers` is `{names:?}`");
         let draft = problems.add_pair((depot.at.as_ref(), layers.at.as_ref()), message);
         draft.help("name the layer `depot`, or leave the key out");
+    }
+}
+
+/// `cache.limit` has room for a magazine of each class: a class without one is never cached.
+pub(crate) fn cache_limit_holds_a_magazine(raw: &Raw, sizes: &[u32], problems: &mut Problems) {
+    let (Some(limit), Some(bytes)) = (&raw.cache_limit, &raw.bytes) else { return };
+    let magazine = |size: &u32| Some((classes::slots(raw, *size)? * size, *size));
+    let largest = sizes.iter().filter_map(magazine).max();
+    let (Some(most), Some((magazine, size))) = (limit.value, largest) else { return };
+    if most < magazine.into() {
+        let (slots, least) = (magazine / size, show(magazine.into()));
+        let message = format!(
+            "`cache.limit` of {} is below one magazine of the class of {}: {slots} slots, {least}",
+            show(most),
+            show(size.into())
+        );
+        let draft = problems.add_pair((limit.at.as_ref(), bytes.at.as_ref()), message);
+        draft.help(format!("write at least `limit = \"{least}\"`, or make magazines smaller"));
+    }
+}
+
+/// `superslab.purge.after` is not written where nothing is purged.
+pub(crate) fn purge_after_is_used(raw: &Raw, problems: &mut Problems) {
+    let Some(after) = &raw.superslab.purge.after else { return };
+    must_purge(raw, after, ("after", &show_time(after.value)), problems);
+}
+
+/// `superslab.purge.helper` is not written where nothing is purged.
+pub(crate) fn purge_helper_is_used(raw: &Raw, problems: &mut Problems) {
+    let Some(helper) = &raw.superslab.purge.helper else { return };
+    must_purge(raw, helper, ("helper", &format!("`{}`", helper.value)), problems);
+}
+
+fn must_purge<T>(
+    raw: &Raw,
+    field: &Located<T>,
+    (key, value): (&str, &str),
+    problems: &mut Problems,
+) {
+    let Some(how) = raw.superslab.purge.how.as_ref().filter(|how| how.value == "never") else {
+        return;
+    };
+    if field.at.is_some() && field.depth() <= how.depth() {
+        let message =
+            format!("`superslab.purge.{key}` is {value}, but `superslab.purge.how` is `\"never\"`");
+        let draft = problems.add_pair((field.at.as_ref(), how.at.as_ref()), message);
+        draft.help("write `how = \"dontneed\"` or `how = \"free\"`, or leave the key out");
+    }
+}
+
+/// `superslab.limit` has room for a slab of the class whose slabs are largest, and for one more.
+pub(crate) fn limit_holds_a_slab(raw: &Raw, sizes: &[u32], problems: &mut Problems) {
+    let Some(Located { value: Some(limit), at }) = &raw.superslab.limit else { return };
+    let slab = |size: &u32| (classes::slab(*size).0 * UNIT_BYTES, *size);
+    let Some((slab, size)) = sizes.iter().map(slab).max() else { return };
+    let (least, place) = (slab + UNIT_BYTES, classes::place_of(raw, size));
+    if *limit < least.into() {
+        let [limit, least] = [*limit, least.into()].map(show);
+        let [size, slab] = [size, slab].map(|bytes| show(bytes.into()));
+        let message = format!(
+            "`superslab.limit` of {limit} is below {least}: a slab of the class of {size} takes \
+             {slab}, and anything else at least 64 KiB more"
+        );
+        let draft = problems.add_pair((at.as_ref(), place), message);
+        draft.help(format!("write at least `limit = \"{least}\"`"));
     }
 }
 

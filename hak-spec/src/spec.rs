@@ -21,6 +21,11 @@ pub const CLASS_BYTES_MIN: u32 = 16;
 pub const CLASS_BYTES_MAX: u32 = SLAB_UNITS_MAX * UNIT_BYTES / SLAB_BLOCKS_MIN;
 /// Most classes a spec may have.
 pub const CLASSES_MAX: usize = 128;
+/// Most shards, and what `shards = "auto"` means: a thread uses one of as many as there are
+/// processors, up to [`SHARDS_AUTO`].
+pub const SHARDS_MAX: u32 = 64;
+/// Shards generated for `"auto"`.
+pub const SHARDS_AUTO: u32 = 8;
 /// Most blocks one magazine may hold.
 pub const SLOTS_MAX: u32 = 1024;
 /// Largest span: half of a superslab, so that a fresh one always has room for it.
@@ -45,6 +50,10 @@ pub struct Spec {
     pub spans_to: u32,
     /// Bytes of freed huge mappings kept for reuse.
     pub keep: u64,
+    /// Bytes that the magazines of all threads may hold; `None` without a bound.
+    pub cache_limit: Option<u64>,
+    /// How memory comes from the system and goes back.
+    pub superslab: Superslab,
     /// Every file that was read, absolute, the spec itself first. Shipped specs are not files.
     pub files: Vec<PathBuf>,
 }
@@ -80,6 +89,43 @@ impl Class {
     pub fn align(&self) -> u32 {
         1 << self.bytes.trailing_zeros()
     }
+}
+
+/// How memory comes from the system and goes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Superslab {
+    /// Copies of each class's shared state, 1 to [`SHARDS_MAX`].
+    pub shards: u32,
+    /// Whether threads use no more of them than there are processors.
+    pub shards_by_processors: bool,
+    /// When free units go back; `None` for never.
+    pub purge: Option<Purge>,
+    /// Bytes of units and mappings that the allocator may hold; `None` without a bound.
+    pub limit: Option<u64>,
+    /// Whether the kernel is asked for huge pages.
+    pub huge_pages: bool,
+    /// Whether memory is made resident when it is mapped.
+    pub prefault: bool,
+}
+
+/// When and how free units go back to the system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Purge {
+    /// Milliseconds that a unit must have been free.
+    pub after_ms: u64,
+    /// By which call.
+    pub how: PurgeHow,
+    /// Whether a thread of the allocator's own does it when no other comes by.
+    pub helper: bool,
+}
+
+/// By which call memory goes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PurgeHow {
+    /// `MADV_DONTNEED`: at once.
+    DontNeed,
+    /// `MADV_FREE`: when the system needs it.
+    Free,
 }
 
 /// Cache layers in front of the slabs.

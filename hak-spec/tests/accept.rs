@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hak_spec::{Class, Inline, Layers, Likely, Spec, UNIT_BYTES, parse};
+use hak_spec::{
+    Class, Inline, Layers, Likely, Purge, PurgeHow, SHARDS_AUTO, Spec, UNIT_BYTES, parse,
+};
 
 /// The model of a text; panics with the problems of a bad one.
 fn spec(text: &str) -> Spec {
@@ -51,6 +53,11 @@ fn a_version_is_a_spec() {
         (Likely::Likely, Likely::Likely, Likely::Likely)
     );
     assert_eq!(hints.inline, Inline::Always);
+    assert_eq!(spec.cache_limit, Some(64 << 20));
+    let terms = spec.superslab;
+    let purge = Purge { after_ms: 1000, how: PurgeHow::DontNeed, helper: false };
+    assert_eq!((terms.shards, terms.purge, terms.limit), (1, Some(purge), None));
+    assert_eq!((terms.huge_pages, terms.prefault), (false, false));
 }
 
 #[test]
@@ -140,6 +147,78 @@ fn what_is_no_size() {
 }
 
 #[test]
+fn units_of_times() {
+    for (text, after_ms) in [
+        ("0 ms", 0),
+        ("500 ms", 500),
+        ("500ms", 500),
+        ("1 s", 1000),
+        ("90 s", 90_000),
+        ("2 min", 120_000),
+        ("1 h", 3_600_000),
+    ] {
+        let purge = with(&format!("superslab.purge.after = \"{text}\"")).superslab.purge;
+        assert_eq!(purge.map(|purge| purge.after_ms), Some(after_ms), "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_time() {
+    for text in ["", " ", "s", "1 S", "1  s", "1 s ", "-1 s", "1e3 s", "٣ s", "500", "1 KiB"] {
+        let spec = format!("schema = 1\nsuperslab.purge.after = \"{text}\"");
+        let report = parse(&spec, "test.toml", "Test", None).unwrap_err();
+        assert!(report.problems()[0].message().ends_with("is not a time"), "{report}");
+    }
+}
+
+#[test]
+fn a_word_stands_for_no_number() {
+    let limits = |limit: &str| {
+        let spec = with(&format!("cache.limit = {limit}\nsuperslab.limit = {limit}"));
+        (spec.cache_limit, spec.superslab.limit)
+    };
+    assert_eq!(limits("\"none\""), (None, None));
+    assert_eq!(limits("\"1 GiB\""), (Some(1 << 30), Some(1 << 30)));
+    assert_eq!(limits("1_048_576"), (Some(1 << 20), Some(1 << 20)));
+    let shards = |shards: &str| with(&format!("superslab.shards = {shards}")).superslab.shards;
+    assert_eq!(["\"auto\"", "1", "64"].map(shards), [SHARDS_AUTO, 1, 64]);
+    let by_processors =
+        |shards: &str| with(&format!("superslab.shards = {shards}")).superslab.shards_by_processors;
+    assert_eq!(["\"auto\"", "8"].map(by_processors), [true, false]);
+}
+
+/// One byte less is a case in `tests/reject`.
+#[test]
+fn limits_hold_what_they_must_and_no_more() {
+    let spec = with("cache.limit = \"32 KiB\"\nsuperslab.limit = \"320 KiB\"");
+    assert_eq!((spec.cache_limit, spec.superslab.limit), (Some(32 << 10), Some(320 << 10)));
+    let small = with("classes.sizes = [16]\ncache = { slots = 1, limit = 16 }");
+    assert_eq!(small.cache_limit, Some(16));
+}
+
+#[test]
+fn memory_goes_back_as_the_spec_says() {
+    let spec = with(
+        "[superslab]\nhuge_pages = \"advise\"\nprefault = true\n\
+         purge = { how = \"free\", after = \"5 s\", helper = true }",
+    );
+    let purge = Purge { after_ms: 5000, how: PurgeHow::Free, helper: true };
+    assert_eq!(spec.superslab.purge, Some(purge));
+    assert!(spec.superslab.huge_pages && spec.superslab.prefault);
+    assert_eq!(with("superslab.purge.how = \"never\"").superslab.purge, None);
+}
+
+#[test]
+fn an_inherited_delay_goes_with_the_purge() {
+    let top = "schema = 1\nextends = \"general\"\nsuperslab.purge.how = \"never\"";
+    assert_eq!(spec(top).superslab.purge, None);
+    let back = "schema = 1\nextends = \"tiny\"\n\
+                superslab.purge = { how = \"free\", helper = true }";
+    let purge = Purge { after_ms: 1000, how: PurgeHow::Free, helper: true };
+    assert_eq!(spec(back).superslab.purge, Some(purge));
+}
+
+#[test]
 fn slots_keep_to_both_bounds() {
     let spec = with("cache = { slots = 32, bytes = \"2 KiB\" }");
     let slots: Vec<u32> = [16, 64, 128, 1024, 4096].map(|bytes| class(&spec, bytes).slots).into();
@@ -226,7 +305,7 @@ fn what_is_done_anyway_may_be_said() {
     let spec = with(
         "validation = { level = \"off\", guard = false }\n\
          stats.counters = false\nhints.prefetch = false\n\
-         [superslab]\nsize = 2_097_152\nshards = 1\nlimit = \"none\"\npurge.how = \"never\"",
+         [superslab]\nsize = 2_097_152\nshards = 1\nlimit = \"none\"\npurge.how = \"dontneed\"",
     );
     assert_eq!(spec, with(""));
 }

@@ -1,6 +1,6 @@
 //! Whatever stands in a spec: no panic, no empty report, and every place lies in its text.
 
-use hak_spec::{parse, shipped};
+use hak_spec::{SHARDS_MAX, Spec, UNIT_BYTES, parse, shipped};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -16,6 +16,7 @@ fn read(text: &str) {
                 assert!((1..=class.slots).contains(&class.prewarm));
             }
             assert!(spec.spans_to >= spec.classes.last().unwrap().bytes);
+            terms_hold(&spec);
         }
         Err(report) => {
             assert!(!report.problems().is_empty());
@@ -29,8 +30,20 @@ fn read(text: &str) {
     }
 }
 
+/// Each class can have a magazine and a slab within the limits.
+fn terms_hold(spec: &Spec) {
+    let terms = spec.superslab;
+    assert!((1..=SHARDS_MAX).contains(&terms.shards));
+    assert!(terms.purge.is_none_or(|purge| purge.after_ms <= 3_600_000));
+    for class in &spec.classes {
+        let (magazine, slab) = (class.slots * class.bytes, class.units * UNIT_BYTES);
+        assert!(spec.cache_limit.is_none_or(|limit| limit >= magazine.into()));
+        assert!(terms.limit.is_none_or(|limit| limit > slab.into()));
+    }
+}
+
 /// Pieces from which a text looks almost like a spec.
-const PIECES: [&str; 36] = [
+const PIECES: [&str; 49] = [
     "schema = 1\n",
     "extends = ",
     "\"general\"",
@@ -56,6 +69,19 @@ const PIECES: [&str; 36] = [
     "hit = ",
     "[large]\n",
     "spans_to = ",
+    "[superslab]\n",
+    "shards = ",
+    "purge = ",
+    "purge.",
+    "how = ",
+    "after = ",
+    "helper = ",
+    "limit = ",
+    "huge_pages = ",
+    "\"none\"",
+    "\"never\"",
+    "\"1 s\"",
+    "true",
     "keep = ",
     "{ ",
     " }",

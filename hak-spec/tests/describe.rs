@@ -90,6 +90,16 @@ fn shipped_specs_fit_the_schema() {
 }
 
 #[test]
+fn schema_takes_a_word_or_a_number() {
+    for value in ["\"auto\"", "8"] {
+        assert_eq!(mismatch_of_spec(&format!("schema = 1\nsuperslab.shards = {value}")), None);
+    }
+    for value in ["\"none\"", "\"1 GiB\"", "1_000_000"] {
+        assert_eq!(mismatch_of_spec(&format!("schema = 1\ncache.limit = {value}")), None);
+    }
+}
+
+#[test]
 fn schema_refuses_what_hak_refuses() {
     let wrong = |text: &str| mismatch_of_spec(text).unwrap_or_default();
     assert_eq!(wrong("cache.slots = 8"), ".schema");
@@ -97,7 +107,12 @@ fn schema_refuses_what_hak_refuses() {
     assert_eq!(wrong("schema = 1\ncache.slot = 8"), ".cache.slot");
     assert_eq!(wrong("schema = 1\ncache.slots = 0"), ".cache.slots");
     assert_eq!(wrong("schema = 1\nhints.hit = \"likly\""), ".hints.hit");
-    assert_eq!(wrong("schema = 1\nsuperslab.shards = 2"), ".superslab.shards");
+    assert_eq!(wrong("schema = 1\nsuperslab.shards = 65"), ".superslab.shards");
+    assert_eq!(wrong("schema = 1\nsuperslab.prefault = 1"), ".superslab.prefault");
+    assert_eq!(wrong("schema = 1\nsuperslab.purge.how = \"soon\""), ".superslab.purge.how");
+    assert_eq!(wrong("schema = 1\nsuperslab.purge.after = 500"), ".superslab.purge.after");
+    assert_eq!(wrong("schema = 1\nsuperslab.limit = 1"), ".superslab.limit");
+    assert_eq!(wrong("schema = 1\nsuperslab.size = 1_048_576"), ".superslab.size");
     assert_eq!(wrong("schema = 1\ncache.adaptive = {}"), ".cache.adaptive");
     assert_eq!(wrong("schema = 1\nclasses.tune = [{}]"), ".classes.tune.size");
 }

@@ -36,7 +36,7 @@ spec that says `schema = 1` and nothing else is a complete general-purpose alloc
     bytes = \"8 KiB\"
 
 Sizes are integers in bytes, or text with a unit: `B`, `KiB`, `MiB`, `GiB` or `TiB`, as in
-`\"64 KiB\"`.
+`\"64 KiB\"`. Times are text with a unit: `ms`, `s`, `min` or `h`, as in `\"500 ms\"`.
 
 This page is generated from the table that the reader works from.
 
@@ -56,7 +56,8 @@ the spec that names it. A base may extend another base, but not in a circle.
   default of this page, not the value of the base.
 - `allocator.name` and `allocator.summary` are not inherited.
 - What a base says about a class that the spec does not have (in `classes.tune` or `hints.hot`) is
-  left out, and so is its `cache.depot` where the spec's layers have no depot.
+  left out. So is its `cache.depot` where the spec's layers have no depot, and its `after` and
+  `helper` of `superslab.purge` where the spec's `how` is `\"never\"`.
 - The result is checked as a whole. A problem points into the file that wrote the value.
 
 ";

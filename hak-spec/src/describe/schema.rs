@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use toml::de::DeValue;
 
 use crate::keys::{self, Key, Kind, Status};
-use crate::units;
+use crate::units::{self, Scale};
 
 /// The schema of a spec, as JSON text (draft 7). Keys that are not supported yet are left out.
 pub fn json_schema() -> String {
@@ -36,7 +36,7 @@ fn property(key: &Key) -> Value {
     let default = default.map(|value| to_json(value.get_ref()));
     let mut property = match (key.status, &default) {
         (Status::OnlyDefault, Some(default)) => json!({ "enum": [default] }),
-        _ => of_kind(key),
+        _ => of_kind(key.kind, key.path),
     };
     let fields = property.as_object_mut().expect("a property is an object");
     fields.insert("description".to_owned(), json!(key.doc));
@@ -46,18 +46,21 @@ fn property(key: &Key) -> Value {
     property
 }
 
-fn of_kind(key: &Key) -> Value {
-    match key.kind {
+/// What may stand at a key of this kind.
+fn of_kind(kind: Kind, path: &str) -> Value {
+    match kind {
         Kind::Table => unreachable!("tables are objects"),
         Kind::Tables => {
-            let mut entry = object(key.path, "One class and what differs for it.");
+            let mut entry = object(path, "One class and what differs for it.");
             entry.insert("required".to_owned(), json!(["size"]));
             json!({ "type": "array", "items": entry })
         }
-        Kind::Text | Kind::Time => json!({ "type": "string" }),
+        Kind::Text => json!({ "type": "string" }),
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Count(min, max) => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Kind::Bytes(min, max) => size(min, max),
+        Kind::Time(..) => with_unit(&units::TIME),
+        Kind::Or(word, other) => json!({ "anyOf": [{ "enum": [word] }, of_kind(*other, path)] }),
         Kind::Word(now, _) => json!({ "enum": now }),
         Kind::Words(now, _) => json!({
             "type": "array", "items": { "enum": now }, "minItems": 1, "uniqueItems": true
@@ -71,12 +74,13 @@ fn of_kind(key: &Key) -> Value {
 
 /// Bytes, or text with a unit; bounds of the latter are left to hak.
 fn size(min: u64, max: u64) -> Value {
-    let units: Vec<&str> = units::UNITS.iter().map(|(name, _)| *name).collect();
-    let pattern = format!("^[0-9]+ ?({})$", units.join("|"));
-    json!({ "anyOf": [
-        { "type": "integer", "minimum": min, "maximum": max },
-        { "type": "string", "pattern": pattern },
-    ] })
+    let integer = json!({ "type": "integer", "minimum": min, "maximum": max });
+    json!({ "anyOf": [integer, with_unit(&units::SIZE)] })
+}
+
+fn with_unit(scale: &Scale) -> Value {
+    let pattern = format!("^[0-9]+ ?({})$", scale.names().join("|"));
+    json!({ "type": "string", "pattern": pattern })
 }
 
 fn to_json(value: &DeValue<'_>) -> Value {
