@@ -21,29 +21,29 @@ fn cold(usually_fast: Likely) -> Option<TokenStream> {
 
 /// The functions that serve a class.
 pub(crate) fn paths(spec: &Spec) -> TokenStream {
-    let miss = branch(spec.hints.hit, quote!(bin.is_empty()), quote!(return alloc_slow(class);));
+    let miss = branch(spec.hints.hit, quote!(bin.is_empty()), quote!(return alloc_slow(place);));
     let full = branch(
         spec.hints.room,
         quote!(bin.is_full()),
-        quote!(return unsafe { dealloc_slow(block, class) };),
+        quote!(return unsafe { dealloc_slow(block, place) };),
     );
     let [hit, room, small] = [spec.hints.hit, spec.hints.room, spec.hints.small].map(cold);
     quote! {
-        /// A block of a class. `class` is below the number of classes.
+        /// A block of the class at a place.
         #[inline(always)]
-        unsafe fn alloc_class(class: usize) -> *mut u8 {
+        unsafe fn alloc_class(place: usize) -> *mut u8 {
             CACHE.with(|cache| {
-                let bin = unsafe { cache.bin(class) };
+                let bin = unsafe { cache.bin(place) };
                 #miss
                 unsafe { bin.pop() }
             })
         }
 
-        /// Takes back a block of a class, which no one uses any more.
+        /// Takes back a block of the class at a place, which no one uses any more.
         #[inline(always)]
-        unsafe fn dealloc_class(block: *mut u8, class: usize) {
+        unsafe fn dealloc_class(block: *mut u8, place: usize) {
             CACHE.with(|cache| {
-                let bin = unsafe { cache.bin(class) };
+                let bin = unsafe { cache.bin(place) };
                 #full
                 unsafe { bin.push(block) };
             })
@@ -52,29 +52,29 @@ pub(crate) fn paths(spec: &Spec) -> TokenStream {
         /// `alloc_class` when the bin is empty.
         #hit
         #[inline(never)]
-        fn alloc_slow(class: usize) -> *mut u8 {
-            CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, class) })
+        fn alloc_slow(place: usize) -> *mut u8 {
+            CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) })
         }
 
         /// `dealloc_class` when the bin is full.
         #room
         #[inline(never)]
-        unsafe fn dealloc_slow(block: *mut u8, class: usize) {
-            CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, class, block) })
+        unsafe fn dealloc_slow(block: *mut u8, place: usize) {
+            CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, place, block) })
         }
 
         /// A request above all classes: a span or a mapping.
         #small
         #[inline(never)]
-        fn alloc_large(bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
-            HEAP.alloc_large(bytes, align, zeroed)
+        fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
+            CACHE.with(|cache| unsafe { cache.alloc_large(&HEAP, layout, zeroed) })
         }
 
         /// Takes back a span or a mapping.
         #small
         #[inline(never)]
-        unsafe fn dealloc_large(start: *mut u8, bytes: usize, align: usize) {
-            unsafe { HEAP.dealloc_large(start, bytes, align) }
+        unsafe fn dealloc_large(start: *mut u8, layout: Layout) {
+            unsafe { HEAP.dealloc_large(start, layout.size(), layout.align()) }
         }
     }
 }

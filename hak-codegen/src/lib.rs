@@ -81,10 +81,11 @@ pub fn expand(spec: &Spec, target: &Target) -> TokenStream {
     let order = tables::Order::of(spec);
     let Target { attributes, visibility, .. } = target;
     let rustdoc = class_table::rustdoc(spec, target.origin.as_deref());
-    let uses = names.uses(spec.layers);
+    let uses = names.uses(spec);
     let tables = tables::tables(spec, &order, &name.to_string());
     let lookup = lookup::lookup(spec, &order);
     let paths = fast_path::paths(spec);
+    let realloc_slow = global_alloc::realloc_slow();
     let block = names::block(&name, &uses, |name| {
         let methods = global_alloc::methods(name, spec);
         let implementation = global_alloc::implementation(name, spec);
@@ -92,6 +93,7 @@ pub fn expand(spec: &Spec, target: &Target) -> TokenStream {
             #tables
             #lookup
             #paths
+            #realloc_slow
             #methods
             #implementation
             runtime::implement_allocator! { #name }

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::number;
-use crate::tables::Order;
+use crate::tables::{BIN_WORDS, Order};
 use hak_spec::{Class, Likely, Spec};
 
 /// `class_of`, and the table it reads if it needs one.
@@ -21,7 +21,8 @@ pub(crate) fn lookup(spec: &Spec, order: &Order<'_>) -> TokenStream {
     quote! {
         #table
 
-        /// The place of the class that serves a request; `None` when it is above all classes.
+        /// The place of the class that serves a request, counted in words of a thread's `CACHE`;
+        /// `None` when it is above all classes.
         #[inline(always)]
         fn class_of(layout: Layout) -> Option<usize> {
             #aligned
@@ -38,7 +39,7 @@ pub(crate) fn lookup(spec: &Spec, order: &Order<'_>) -> TokenStream {
 }
 
 /// How the place follows from the key: by nothing, by a shift, or by a table of bytes.
-fn place(order: &Order<'_>, places: &[(u32, usize)]) -> (TokenStream, TokenStream) {
+fn place(order: &Order<'_>, places: &[(u32, u32)]) -> (TokenStream, TokenStream) {
     if places.len() == 1 {
         return (TokenStream::new(), quote!(0));
     }
@@ -48,19 +49,27 @@ fn place(order: &Order<'_>, places: &[(u32, usize)]) -> (TokenStream, TokenStrea
         && places.iter().zip(1..).all(|(&(bytes, _), nth)| bytes == nth * quantum);
     if is_linear {
         let shift = number(quantum.trailing_zeros());
-        return (TokenStream::new(), quote!(key >> #shift));
+        let bin_words = number(BIN_WORDS);
+        return (TokenStream::new(), quote!((key >> #shift) * #bin_words));
     }
     // All sizes are multiples of the granule.
     let shift = places.iter().fold(0, |bits, (bytes, _)| bits | bytes).trailing_zeros();
     let entries = number(places[places.len() - 1].0 >> shift);
     let shift = number(shift);
     let pairs = places.iter().map(|&(bytes, place)| {
-        let (bytes, place) = (number(bytes), number(place as u64));
+        let (bytes, place) = (number(bytes), number(place));
         quote!((#bytes, #place))
     });
+    // Generated code is not told when a literal wraps, so the width is chosen here.
+    let is_narrow = places.iter().all(|&(_, place)| u8::try_from(place).is_ok());
+    let (entry, class_table) = if is_narrow {
+        (quote!(u8), quote!(class_table))
+    } else {
+        (quote!(u16), quote!(wide_class_table))
+    };
     let table = quote! {
-        /// The place in `CLASSES` for each granule of sizes, made of (block size, place).
-        static CLASS_OF: [u8; #entries] = runtime::class_table([#(#pairs),*], #shift);
+        /// The place for each granule of sizes, made of (block size, place).
+        static CLASS_OF: [#entry; #entries] = runtime::#class_table([#(#pairs),*], #shift);
     };
     // In bounds: the caller has tested that the key is below the largest class.
     (table, quote!(unsafe { *CLASS_OF.get_unchecked(key >> #shift) } as usize))
@@ -68,11 +77,11 @@ fn place(order: &Order<'_>, places: &[(u32, usize)]) -> (TokenStream, TokenStrea
 
 /// A test for alignments that the classes do not serve by their place in the list alone. None is
 /// needed for a ladder: there a size rounded up to an alignment meets a class that it divides.
-fn aligned(classes: &[Class], places: &[(u32, usize)]) -> TokenStream {
+fn aligned(classes: &[Class], places: &[(u32, u32)]) -> TokenStream {
     let Some(served) = largest_alignment_served(classes) else { return TokenStream::new() };
     let served = number(served);
     let pairs = places.iter().map(|&(bytes, place)| {
-        let (bytes, place) = (number(bytes), number(place as u64));
+        let (bytes, place) = (number(bytes), number(place));
         quote!((#bytes, #place))
     });
     quote! {

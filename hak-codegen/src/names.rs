@@ -7,7 +7,7 @@
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 
-use hak_spec::Layers;
+use hak_spec::{Layers, Spec};
 
 /// The paths, for one place that the crate `hak` is known by.
 pub(crate) struct Names<'a> {
@@ -20,20 +20,23 @@ impl<'a> Names<'a> {
     }
 
     /// The imports at the head of the generated block.
-    pub(crate) fn uses(&self, layers: Layers) -> TokenStream {
+    pub(crate) fn uses(&self, spec: &Spec) -> TokenStream {
         let face = self.face;
-        let depot = match layers {
+        let depot = match spec.layers {
             Layers::Magazine => quote!(NoDepot),
             Layers::MagazineDepot => quote!(Depot),
         };
+        let purge = spec.superslab.purge.map(|_| quote!(Purge, PurgeHow,));
         quote! {
             use ::core::alloc::{GlobalAlloc, Layout};
             use ::core::hint::cold_path;
             use ::core::option::Option::{self, None, Some};
-            use ::core::primitive::{bool, str, u8, usize};
+            use ::core::primitive::{bool, u8, u16, usize};
             use ::core::ptr;
             use #face::__private as runtime;
-            use runtime::{Cache, Class, Heap, Large, SizeClass, Stats, #depot};
+            use runtime::{
+                Account, Cache, Class, Heap, Large, SizeClass, Stats, Terms, #purge #depot,
+            };
         }
     }
 

@@ -32,11 +32,14 @@ fn interface(name: &Ident) -> TokenStream {
         impl #name {
             /// Nothing.
             pub fn stats() -> Stats<0> {
-                Stats { classes: [], superslab_bytes: 0, kept_bytes: 0 }
+                Stats::NONE
             }
 
             /// Does nothing.
             pub fn flush() {}
+
+            /// Does nothing.
+            pub fn purge() {}
         }
 
         unsafe impl GlobalAlloc for #name {

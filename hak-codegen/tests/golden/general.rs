@@ -68,169 +68,149 @@ const _: () = {
     use ::core::alloc::{GlobalAlloc, Layout};
     use ::core::hint::cold_path;
     use ::core::option::Option::{self, None, Some};
-    use ::core::primitive::{bool, str, u8, usize};
+    use ::core::primitive::{bool, u8, u16, usize};
     use ::core::ptr;
     use ::hak::__private as runtime;
-    use runtime::{Cache, Class, Heap, Large, SizeClass, Stats, Depot};
+    use runtime::{
+        Account, Cache, Class, Heap, Large, SizeClass, Stats, Terms, Purge, PurgeHow,
+        Depot,
+    };
 
     const _: () = ::core::assert!(
-        runtime::UNIT_BYTES == 65_536 && runtime::SUPERSLAB_BYTES == 2_097_152,
+        runtime::UNIT_BYTES == 65_536 && runtime::SUPERSLAB_BYTES == 2_097_152
+            && runtime::BIN_WORDS == 3,
         "hak-runtime and hak-codegen are of different versions",
     );
 
-    const NAME: &str = "General";
+    /// What the allocator holds from the system, and on which terms.
+    static ACCOUNT: Account = Account::new(
+        "General",
+        Terms {
+            cache_limit: 67_108_864,
+            purge: Purge::After {
+                milliseconds: 1000,
+                how: PurgeHow::DontNeed,
+                helper: false,
+            },
+            ..Terms::DEFAULT
+        },
+    );
 
     /// Classes, from small to large.
     ///
     /// [bytes, slots, refill, prewarm, depot], [units of a slab, blocks of a slab]
-    static CLASSES: [Class; 40] = [
-        Class::new(NAME, SizeClass::new([16, 64, 16, 16, 1024], [1, 4096])),
-        Class::new(NAME, SizeClass::new([32, 64, 16, 16, 512], [1, 2048])),
-        Class::new(NAME, SizeClass::new([48, 64, 16, 16, 341], [1, 1365])),
-        Class::new(NAME, SizeClass::new([64, 64, 16, 16, 256], [1, 1024])),
-        Class::new(NAME, SizeClass::new([80, 64, 16, 16, 204], [1, 819])),
-        Class::new(NAME, SizeClass::new([96, 64, 16, 16, 170], [1, 682])),
-        Class::new(NAME, SizeClass::new([112, 64, 16, 16, 146], [1, 585])),
-        Class::new(NAME, SizeClass::new([128, 64, 16, 16, 128], [1, 512])),
-        Class::new(NAME, SizeClass::new([160, 64, 16, 16, 102], [1, 409])),
-        Class::new(NAME, SizeClass::new([192, 64, 16, 16, 85], [1, 341])),
-        Class::new(NAME, SizeClass::new([224, 64, 16, 16, 73], [1, 292])),
-        Class::new(NAME, SizeClass::new([256, 64, 16, 16, 64], [1, 256])),
-        Class::new(NAME, SizeClass::new([320, 51, 16, 16, 64], [1, 204])),
-        Class::new(NAME, SizeClass::new([384, 42, 16, 16, 65], [1, 170])),
-        Class::new(NAME, SizeClass::new([448, 36, 16, 16, 65], [1, 146])),
-        Class::new(NAME, SizeClass::new([512, 32, 16, 16, 64], [1, 128])),
-        Class::new(NAME, SizeClass::new([640, 25, 16, 16, 65], [1, 102])),
-        Class::new(NAME, SizeClass::new([768, 21, 16, 16, 65], [1, 85])),
-        Class::new(NAME, SizeClass::new([896, 18, 16, 16, 65], [1, 73])),
-        Class::new(NAME, SizeClass::new([1024, 16, 16, 16, 64], [1, 64])),
-        Class::new(NAME, SizeClass::new([1280, 12, 8, 8, 68], [1, 51])),
-        Class::new(NAME, SizeClass::new([1536, 10, 8, 8, 68], [1, 42])),
-        Class::new(NAME, SizeClass::new([1792, 9, 8, 8, 65], [1, 36])),
-        Class::new(NAME, SizeClass::new([2048, 8, 8, 8, 64], [1, 32])),
-        Class::new(NAME, SizeClass::new([2560, 6, 6, 6, 68], [1, 25])),
-        Class::new(NAME, SizeClass::new([3072, 5, 5, 5, 68], [1, 21])),
-        Class::new(NAME, SizeClass::new([3584, 4, 4, 4, 73], [1, 18])),
-        Class::new(NAME, SizeClass::new([4096, 4, 4, 4, 64], [1, 16])),
-        Class::new(NAME, SizeClass::new([5120, 3, 3, 3, 68], [1, 12])),
-        Class::new(NAME, SizeClass::new([6144, 2, 2, 2, 85], [1, 10])),
-        Class::new(NAME, SizeClass::new([7168, 2, 2, 2, 73], [1, 9])),
-        Class::new(NAME, SizeClass::new([8192, 2, 2, 2, 64], [1, 8])),
-        Class::new(NAME, SizeClass::new([10_240, 1, 1, 1, 102], [2, 12])),
-        Class::new(NAME, SizeClass::new([12_288, 1, 1, 1, 85], [2, 10])),
-        Class::new(NAME, SizeClass::new([14_336, 1, 1, 1, 73], [2, 9])),
-        Class::new(NAME, SizeClass::new([16_384, 1, 1, 1, 64], [2, 8])),
-        Class::new(NAME, SizeClass::new([20_480, 1, 1, 1, 51], [3, 9])),
-        Class::new(NAME, SizeClass::new([24_576, 1, 1, 1, 42], [3, 8])),
-        Class::new(NAME, SizeClass::new([28_672, 1, 1, 1, 36], [4, 9])),
-        Class::new(NAME, SizeClass::new([32_768, 1, 1, 1, 32], [4, 8])),
+    const SIZES: [SizeClass; 40] = [
+        SizeClass::new([16, 64, 16, 16, 1024], [1, 4096]),
+        SizeClass::new([32, 64, 16, 16, 512], [1, 2048]),
+        SizeClass::new([48, 64, 16, 16, 341], [1, 1365]),
+        SizeClass::new([64, 64, 16, 16, 256], [1, 1024]),
+        SizeClass::new([80, 64, 16, 16, 204], [1, 819]),
+        SizeClass::new([96, 64, 16, 16, 170], [1, 682]),
+        SizeClass::new([112, 64, 16, 16, 146], [1, 585]),
+        SizeClass::new([128, 64, 16, 16, 128], [1, 512]),
+        SizeClass::new([160, 64, 16, 16, 102], [1, 409]),
+        SizeClass::new([192, 64, 16, 16, 85], [1, 341]),
+        SizeClass::new([224, 64, 16, 16, 73], [1, 292]),
+        SizeClass::new([256, 64, 16, 16, 64], [1, 256]),
+        SizeClass::new([320, 51, 16, 16, 64], [1, 204]),
+        SizeClass::new([384, 42, 16, 16, 65], [1, 170]),
+        SizeClass::new([448, 36, 16, 16, 65], [1, 146]),
+        SizeClass::new([512, 32, 16, 16, 64], [1, 128]),
+        SizeClass::new([640, 25, 16, 16, 65], [1, 102]),
+        SizeClass::new([768, 21, 16, 16, 65], [1, 85]),
+        SizeClass::new([896, 18, 16, 16, 65], [1, 73]),
+        SizeClass::new([1024, 16, 16, 16, 64], [1, 64]),
+        SizeClass::new([1280, 12, 8, 8, 68], [1, 51]),
+        SizeClass::new([1536, 10, 8, 8, 68], [1, 42]),
+        SizeClass::new([1792, 9, 8, 8, 65], [1, 36]),
+        SizeClass::new([2048, 8, 8, 8, 64], [1, 32]),
+        SizeClass::new([2560, 6, 6, 6, 68], [1, 25]),
+        SizeClass::new([3072, 5, 5, 5, 68], [1, 21]),
+        SizeClass::new([3584, 4, 4, 4, 73], [1, 18]),
+        SizeClass::new([4096, 4, 4, 4, 64], [1, 16]),
+        SizeClass::new([5120, 3, 3, 3, 68], [1, 12]),
+        SizeClass::new([6144, 2, 2, 2, 85], [1, 10]),
+        SizeClass::new([7168, 2, 2, 2, 73], [1, 9]),
+        SizeClass::new([8192, 2, 2, 2, 64], [1, 8]),
+        SizeClass::new([10_240, 1, 1, 1, 102], [2, 12]),
+        SizeClass::new([12_288, 1, 1, 1, 85], [2, 10]),
+        SizeClass::new([14_336, 1, 1, 1, 73], [2, 9]),
+        SizeClass::new([16_384, 1, 1, 1, 64], [2, 8]),
+        SizeClass::new([20_480, 1, 1, 1, 51], [3, 9]),
+        SizeClass::new([24_576, 1, 1, 1, 42], [3, 8]),
+        SizeClass::new([28_672, 1, 1, 1, 36], [4, 9]),
+        SizeClass::new([32_768, 1, 1, 1, 32], [4, 8]),
     ];
 
-    /// Full magazines that each class may keep, in the order of `CLASSES`.
-    static DEPOTS: [Depot; 40] = [
-        Depot::new(1024),
-        Depot::new(512),
-        Depot::new(341),
-        Depot::new(256),
-        Depot::new(204),
-        Depot::new(170),
-        Depot::new(146),
-        Depot::new(128),
-        Depot::new(102),
-        Depot::new(85),
-        Depot::new(73),
-        Depot::new(64),
-        Depot::new(64),
-        Depot::new(65),
-        Depot::new(65),
-        Depot::new(64),
-        Depot::new(65),
-        Depot::new(65),
-        Depot::new(65),
-        Depot::new(64),
-        Depot::new(68),
-        Depot::new(68),
-        Depot::new(65),
-        Depot::new(64),
-        Depot::new(68),
-        Depot::new(68),
-        Depot::new(73),
-        Depot::new(64),
-        Depot::new(68),
-        Depot::new(85),
-        Depot::new(73),
-        Depot::new(64),
-        Depot::new(102),
-        Depot::new(85),
-        Depot::new(73),
-        Depot::new(64),
-        Depot::new(51),
-        Depot::new(42),
-        Depot::new(36),
-        Depot::new(32),
-    ];
+    /// For each shard, the slabs of all classes.
+    static CLASSES: [[Class; 40]; 1] = [const { runtime::classes(&ACCOUNT, SIZES) }; 1];
+
+    /// For each shard, the full magazines of all classes.
+    static DEPOTS: [[Depot; 40]; 1] = [const { runtime::depots(SIZES) }; 1];
 
     /// What all threads share. Sizes: of the largest span, and of the mappings kept for reuse.
-    static HEAP: Heap<[Depot; 40]> = Heap::new(
-        NAME,
+    static HEAP: Heap<[[Depot; 40]; 1]> = Heap::new(
+        &ACCOUNT,
         &CLASSES,
         &DEPOTS,
         Large::new(1_048_576, 33_554_432),
     );
 
     runtime::thread_local! {
-        /// A thread's bins, in the order of `CLASSES`.
+        /// A thread's bins, in the order of `SIZES`.
         static CACHE: Cache<40> = const { Cache::new() };
     }
 
-    /// The place in `CLASSES` for each granule of sizes, made of (block size, place).
+    /// The place for each granule of sizes, made of (block size, place).
     static CLASS_OF: [u8; 2048] = runtime::class_table(
         [
             (16, 0),
-            (32, 1),
-            (48, 2),
-            (64, 3),
-            (80, 4),
-            (96, 5),
-            (112, 6),
-            (128, 7),
-            (160, 8),
-            (192, 9),
-            (224, 10),
-            (256, 11),
-            (320, 12),
-            (384, 13),
-            (448, 14),
-            (512, 15),
-            (640, 16),
-            (768, 17),
-            (896, 18),
-            (1024, 19),
-            (1280, 20),
-            (1536, 21),
-            (1792, 22),
-            (2048, 23),
-            (2560, 24),
-            (3072, 25),
-            (3584, 26),
-            (4096, 27),
-            (5120, 28),
-            (6144, 29),
-            (7168, 30),
-            (8192, 31),
-            (10_240, 32),
-            (12_288, 33),
-            (14_336, 34),
-            (16_384, 35),
-            (20_480, 36),
-            (24_576, 37),
-            (28_672, 38),
-            (32_768, 39),
+            (32, 3),
+            (48, 6),
+            (64, 9),
+            (80, 12),
+            (96, 15),
+            (112, 18),
+            (128, 21),
+            (160, 24),
+            (192, 27),
+            (224, 30),
+            (256, 33),
+            (320, 36),
+            (384, 39),
+            (448, 42),
+            (512, 45),
+            (640, 48),
+            (768, 51),
+            (896, 54),
+            (1024, 57),
+            (1280, 60),
+            (1536, 63),
+            (1792, 66),
+            (2048, 69),
+            (2560, 72),
+            (3072, 75),
+            (3584, 78),
+            (4096, 81),
+            (5120, 84),
+            (6144, 87),
+            (7168, 90),
+            (8192, 93),
+            (10_240, 96),
+            (12_288, 99),
+            (14_336, 102),
+            (16_384, 105),
+            (20_480, 108),
+            (24_576, 111),
+            (28_672, 114),
+            (32_768, 117),
         ],
         4,
     );
 
-    /// The place of the class that serves a request; `None` when it is above all classes.
+    /// The place of the class that serves a request, counted in words of a thread's `CACHE`;
+
+    /// `None` when it is above all classes.
     #[inline(always)]
     fn class_of(layout: Layout) -> Option<usize> {
         let key = runtime::key(layout);
@@ -242,29 +222,29 @@ const _: () = {
         }
     }
 
-    /// A block of a class. `class` is below the number of classes.
+    /// A block of the class at a place.
     #[inline(always)]
-    unsafe fn alloc_class(class: usize) -> *mut u8 {
+    unsafe fn alloc_class(place: usize) -> *mut u8 {
         CACHE
             .with(|cache| {
-                let bin = unsafe { cache.bin(class) };
+                let bin = unsafe { cache.bin(place) };
                 if bin.is_empty() {
                     cold_path();
-                    return alloc_slow(class);
+                    return alloc_slow(place);
                 }
                 unsafe { bin.pop() }
             })
     }
 
-    /// Takes back a block of a class, which no one uses any more.
+    /// Takes back a block of the class at a place, which no one uses any more.
     #[inline(always)]
-    unsafe fn dealloc_class(block: *mut u8, class: usize) {
+    unsafe fn dealloc_class(block: *mut u8, place: usize) {
         CACHE
             .with(|cache| {
-                let bin = unsafe { cache.bin(class) };
+                let bin = unsafe { cache.bin(place) };
                 if bin.is_full() {
                     cold_path();
-                    return unsafe { dealloc_slow(block, class) };
+                    return unsafe { dealloc_slow(block, place) };
                 }
                 unsafe { bin.push(block) };
             })
@@ -273,29 +253,60 @@ const _: () = {
     /// `alloc_class` when the bin is empty.
     #[cold]
     #[inline(never)]
-    fn alloc_slow(class: usize) -> *mut u8 {
-        CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, class) })
+    fn alloc_slow(place: usize) -> *mut u8 {
+        CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) })
     }
 
     /// `dealloc_class` when the bin is full.
     #[cold]
     #[inline(never)]
-    unsafe fn dealloc_slow(block: *mut u8, class: usize) {
-        CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, class, block) })
+    unsafe fn dealloc_slow(block: *mut u8, place: usize) {
+        CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, place, block) })
     }
 
     /// A request above all classes: a span or a mapping.
     #[cold]
     #[inline(never)]
-    fn alloc_large(bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
-        HEAP.alloc_large(bytes, align, zeroed)
+    fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
+        CACHE.with(|cache| unsafe { cache.alloc_large(&HEAP, layout, zeroed) })
     }
 
     /// Takes back a span or a mapping.
     #[cold]
     #[inline(never)]
-    unsafe fn dealloc_large(start: *mut u8, bytes: usize, align: usize) {
-        unsafe { HEAP.dealloc_large(start, bytes, align) }
+    unsafe fn dealloc_large(start: *mut u8, layout: Layout) {
+        unsafe { HEAP.dealloc_large(start, layout.size(), layout.align()) }
+    }
+
+    /// Resizes a block whose class changes, or that no class serves.
+    #[inline(never)]
+    unsafe fn realloc_slow(
+        block: *mut u8,
+        layout: Layout,
+        new_layout: Layout,
+    ) -> *mut u8 {
+        let (size, new_size, align) = (layout.size(), new_layout.size(), layout.align());
+        let (place, new_place) = (class_of(layout), class_of(new_layout));
+        if place.is_none() && new_place.is_none() {
+            let resized = unsafe { HEAP.resize_large(block, size, new_size, align) };
+            if !resized.is_null() {
+                return resized;
+            }
+        }
+        let moved = match new_place {
+            Some(place) => unsafe { alloc_class(place) }
+            None => alloc_large(new_layout, false),
+        };
+        if moved.is_null() {
+            return moved;
+        }
+        let kept = if size < new_size { size } else { new_size };
+        unsafe { ptr::copy_nonoverlapping(block, moved, kept) };
+        match place {
+            Some(place) => unsafe { dealloc_class(block, place) }
+            None => unsafe { dealloc_large(block, layout) }
+        }
+        moved
     }
 
     impl General {
@@ -309,68 +320,62 @@ const _: () = {
             CACHE.with(|cache| unsafe { cache.flush(&HEAP) });
             HEAP.drain_depots();
         }
+
+        /// Returns all memory that no block is in to the system, but for what other threads
+        /// cache. Takes a while when there is much of it.
+        pub fn purge() {
+            Self::flush();
+            HEAP.purge();
+        }
     }
 
     unsafe impl GlobalAlloc for General {
         #[inline(always)]
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
             match class_of(layout) {
-                Some(class) => unsafe { alloc_class(class) }
-                None => alloc_large(layout.size(), layout.align(), false),
+                Some(place) => unsafe { alloc_class(place) }
+                None => alloc_large(layout, false),
             }
         }
 
         #[inline(always)]
         unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
             match class_of(layout) {
-                Some(class) => unsafe { dealloc_class(block, class) }
-                None => unsafe { dealloc_large(block, layout.size(), layout.align()) }
+                Some(place) => unsafe { dealloc_class(block, place) }
+                None => unsafe { dealloc_large(block, layout) }
             }
         }
 
         #[inline(always)]
         unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-            let Some(class) = class_of(layout) else {
-                return alloc_large(layout.size(), layout.align(), true);
+            let Some(place) = class_of(layout) else {
+                return alloc_large(layout, true);
             };
-            let block = unsafe { alloc_class(class) };
+            let block = unsafe { alloc_class(place) };
             if !block.is_null() {
                 unsafe { ptr::write_bytes(block, 0, layout.size()) };
             }
             block
         }
 
-        /// Out of line: it usually copies.
-        #[inline(never)]
+        #[inline]
         unsafe fn realloc(
             &self,
             block: *mut u8,
             layout: Layout,
             new_size: usize,
         ) -> *mut u8 {
-            let (size, align) = (layout.size(), layout.align());
             let new_layout = unsafe {
-                Layout::from_size_align_unchecked(new_size, align)
+                Layout::from_size_align_unchecked(new_size, layout.align())
             };
-            match (class_of(layout), class_of(new_layout)) {
-                (Some(class), Some(new_class)) if class == new_class => return block,
-                (None, None) => {
-                    let resized = unsafe {
-                        HEAP.resize_large(block, size, new_size, align)
-                    };
-                    if !resized.is_null() {
-                        return resized;
-                    }
-                }
-                _ => {}
+            if let (Some(place), Some(new_place)) = (
+                class_of(layout),
+                class_of(new_layout),
+            ) && place == new_place
+            {
+                return block;
             }
-            let moved = unsafe { self.alloc(new_layout) };
-            if !moved.is_null() {
-                let kept = if size < new_size { size } else { new_size };
-                unsafe { ptr::copy_nonoverlapping(block, moved, kept) };
-                unsafe { self.dealloc(block, layout) };
-            }
-            moved
+            unsafe { realloc_slow(block, layout, new_layout) }
         }
     }
 

@@ -44,97 +44,93 @@ const _: () = {
     use ::core::alloc::{GlobalAlloc, Layout};
     use ::core::hint::cold_path;
     use ::core::option::Option::{self, None, Some};
-    use ::core::primitive::{bool, str, u8, usize};
+    use ::core::primitive::{bool, u8, u16, usize};
     use ::core::ptr;
     use ::hak::__private as runtime;
-    use runtime::{Cache, Class, Heap, Large, SizeClass, Stats, Depot};
+    use runtime::{Account, Cache, Class, Heap, Large, SizeClass, Stats, Terms, Depot};
 
     const _: () = ::core::assert!(
-        runtime::UNIT_BYTES == 65_536 && runtime::SUPERSLAB_BYTES == 2_097_152,
+        runtime::UNIT_BYTES == 65_536 && runtime::SUPERSLAB_BYTES == 2_097_152
+            && runtime::BIN_WORDS == 3,
         "hak-runtime and hak-codegen are of different versions",
     );
 
-    const NAME: &str = "Tiny";
+    /// What the allocator holds from the system, and on which terms.
+    static ACCOUNT: Account = Account::new(
+        "Tiny",
+        Terms {
+            cache_limit: 262_144,
+            ..Terms::DEFAULT
+        },
+    );
 
     /// Classes, from small to large.
     ///
     /// [bytes, slots, refill, prewarm, depot], [units of a slab, blocks of a slab]
-    static CLASSES: [Class; 16] = [
-        Class::new(NAME, SizeClass::new([16, 16, 8, 8, 128], [1, 4096])),
-        Class::new(NAME, SizeClass::new([32, 16, 8, 8, 64], [1, 2048])),
-        Class::new(NAME, SizeClass::new([48, 16, 8, 8, 42], [1, 1365])),
-        Class::new(NAME, SizeClass::new([64, 16, 8, 8, 32], [1, 1024])),
-        Class::new(NAME, SizeClass::new([96, 16, 8, 8, 21], [1, 682])),
-        Class::new(NAME, SizeClass::new([128, 16, 8, 8, 16], [1, 512])),
-        Class::new(NAME, SizeClass::new([192, 10, 8, 8, 17], [1, 341])),
-        Class::new(NAME, SizeClass::new([256, 8, 8, 8, 16], [1, 256])),
-        Class::new(NAME, SizeClass::new([384, 5, 5, 5, 17], [1, 170])),
-        Class::new(NAME, SizeClass::new([512, 4, 4, 4, 16], [1, 128])),
-        Class::new(NAME, SizeClass::new([768, 2, 2, 2, 21], [1, 85])),
-        Class::new(NAME, SizeClass::new([1024, 2, 2, 2, 16], [1, 64])),
-        Class::new(NAME, SizeClass::new([1536, 1, 1, 1, 21], [1, 42])),
-        Class::new(NAME, SizeClass::new([2048, 1, 1, 1, 16], [1, 32])),
-        Class::new(NAME, SizeClass::new([3072, 1, 1, 1, 10], [1, 21])),
-        Class::new(NAME, SizeClass::new([4096, 1, 1, 1, 8], [1, 16])),
+    const SIZES: [SizeClass; 16] = [
+        SizeClass::new([16, 16, 8, 8, 128], [1, 4096]),
+        SizeClass::new([32, 16, 8, 8, 64], [1, 2048]),
+        SizeClass::new([48, 16, 8, 8, 42], [1, 1365]),
+        SizeClass::new([64, 16, 8, 8, 32], [1, 1024]),
+        SizeClass::new([96, 16, 8, 8, 21], [1, 682]),
+        SizeClass::new([128, 16, 8, 8, 16], [1, 512]),
+        SizeClass::new([192, 10, 8, 8, 17], [1, 341]),
+        SizeClass::new([256, 8, 8, 8, 16], [1, 256]),
+        SizeClass::new([384, 5, 5, 5, 17], [1, 170]),
+        SizeClass::new([512, 4, 4, 4, 16], [1, 128]),
+        SizeClass::new([768, 2, 2, 2, 21], [1, 85]),
+        SizeClass::new([1024, 2, 2, 2, 16], [1, 64]),
+        SizeClass::new([1536, 1, 1, 1, 21], [1, 42]),
+        SizeClass::new([2048, 1, 1, 1, 16], [1, 32]),
+        SizeClass::new([3072, 1, 1, 1, 10], [1, 21]),
+        SizeClass::new([4096, 1, 1, 1, 8], [1, 16]),
     ];
 
-    /// Full magazines that each class may keep, in the order of `CLASSES`.
-    static DEPOTS: [Depot; 16] = [
-        Depot::new(128),
-        Depot::new(64),
-        Depot::new(42),
-        Depot::new(32),
-        Depot::new(21),
-        Depot::new(16),
-        Depot::new(17),
-        Depot::new(16),
-        Depot::new(17),
-        Depot::new(16),
-        Depot::new(21),
-        Depot::new(16),
-        Depot::new(21),
-        Depot::new(16),
-        Depot::new(10),
-        Depot::new(8),
-    ];
+    /// For each shard, the slabs of all classes.
+    static CLASSES: [[Class; 16]; 1] = [const { runtime::classes(&ACCOUNT, SIZES) }; 1];
+
+    /// For each shard, the full magazines of all classes.
+    static DEPOTS: [[Depot; 16]; 1] = [const { runtime::depots(SIZES) }; 1];
 
     /// What all threads share. Sizes: of the largest span, and of the mappings kept for reuse.
-    static HEAP: Heap<[Depot; 16]> = Heap::new(
-        NAME,
+    static HEAP: Heap<[[Depot; 16]; 1]> = Heap::new(
+        &ACCOUNT,
         &CLASSES,
         &DEPOTS,
         Large::new(262_144, 0),
     );
 
     runtime::thread_local! {
-        /// A thread's bins, in the order of `CLASSES`.
+        /// A thread's bins, in the order of `SIZES`.
         static CACHE: Cache<16> = const { Cache::new() };
     }
 
-    /// The place in `CLASSES` for each granule of sizes, made of (block size, place).
+    /// The place for each granule of sizes, made of (block size, place).
     static CLASS_OF: [u8; 256] = runtime::class_table(
         [
             (16, 0),
-            (32, 1),
-            (48, 2),
-            (64, 3),
-            (96, 4),
-            (128, 5),
-            (192, 6),
-            (256, 7),
-            (384, 8),
-            (512, 9),
-            (768, 10),
-            (1024, 11),
-            (1536, 12),
-            (2048, 13),
-            (3072, 14),
-            (4096, 15),
+            (32, 3),
+            (48, 6),
+            (64, 9),
+            (96, 12),
+            (128, 15),
+            (192, 18),
+            (256, 21),
+            (384, 24),
+            (512, 27),
+            (768, 30),
+            (1024, 33),
+            (1536, 36),
+            (2048, 39),
+            (3072, 42),
+            (4096, 45),
         ],
         4,
     );
 
-    /// The place of the class that serves a request; `None` when it is above all classes.
+    /// The place of the class that serves a request, counted in words of a thread's `CACHE`;
+
+    /// `None` when it is above all classes.
     #[inline(always)]
     fn class_of(layout: Layout) -> Option<usize> {
         let key = runtime::key(layout);
@@ -146,29 +142,29 @@ const _: () = {
         }
     }
 
-    /// A block of a class. `class` is below the number of classes.
+    /// A block of the class at a place.
     #[inline(always)]
-    unsafe fn alloc_class(class: usize) -> *mut u8 {
+    unsafe fn alloc_class(place: usize) -> *mut u8 {
         CACHE
             .with(|cache| {
-                let bin = unsafe { cache.bin(class) };
+                let bin = unsafe { cache.bin(place) };
                 if bin.is_empty() {
                     cold_path();
-                    return alloc_slow(class);
+                    return alloc_slow(place);
                 }
                 unsafe { bin.pop() }
             })
     }
 
-    /// Takes back a block of a class, which no one uses any more.
+    /// Takes back a block of the class at a place, which no one uses any more.
     #[inline(always)]
-    unsafe fn dealloc_class(block: *mut u8, class: usize) {
+    unsafe fn dealloc_class(block: *mut u8, place: usize) {
         CACHE
             .with(|cache| {
-                let bin = unsafe { cache.bin(class) };
+                let bin = unsafe { cache.bin(place) };
                 if bin.is_full() {
                     cold_path();
-                    return unsafe { dealloc_slow(block, class) };
+                    return unsafe { dealloc_slow(block, place) };
                 }
                 unsafe { bin.push(block) };
             })
@@ -177,29 +173,60 @@ const _: () = {
     /// `alloc_class` when the bin is empty.
     #[cold]
     #[inline(never)]
-    fn alloc_slow(class: usize) -> *mut u8 {
-        CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, class) })
+    fn alloc_slow(place: usize) -> *mut u8 {
+        CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) })
     }
 
     /// `dealloc_class` when the bin is full.
     #[cold]
     #[inline(never)]
-    unsafe fn dealloc_slow(block: *mut u8, class: usize) {
-        CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, class, block) })
+    unsafe fn dealloc_slow(block: *mut u8, place: usize) {
+        CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, place, block) })
     }
 
     /// A request above all classes: a span or a mapping.
     #[cold]
     #[inline(never)]
-    fn alloc_large(bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
-        HEAP.alloc_large(bytes, align, zeroed)
+    fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
+        CACHE.with(|cache| unsafe { cache.alloc_large(&HEAP, layout, zeroed) })
     }
 
     /// Takes back a span or a mapping.
     #[cold]
     #[inline(never)]
-    unsafe fn dealloc_large(start: *mut u8, bytes: usize, align: usize) {
-        unsafe { HEAP.dealloc_large(start, bytes, align) }
+    unsafe fn dealloc_large(start: *mut u8, layout: Layout) {
+        unsafe { HEAP.dealloc_large(start, layout.size(), layout.align()) }
+    }
+
+    /// Resizes a block whose class changes, or that no class serves.
+    #[inline(never)]
+    unsafe fn realloc_slow(
+        block: *mut u8,
+        layout: Layout,
+        new_layout: Layout,
+    ) -> *mut u8 {
+        let (size, new_size, align) = (layout.size(), new_layout.size(), layout.align());
+        let (place, new_place) = (class_of(layout), class_of(new_layout));
+        if place.is_none() && new_place.is_none() {
+            let resized = unsafe { HEAP.resize_large(block, size, new_size, align) };
+            if !resized.is_null() {
+                return resized;
+            }
+        }
+        let moved = match new_place {
+            Some(place) => unsafe { alloc_class(place) }
+            None => alloc_large(new_layout, false),
+        };
+        if moved.is_null() {
+            return moved;
+        }
+        let kept = if size < new_size { size } else { new_size };
+        unsafe { ptr::copy_nonoverlapping(block, moved, kept) };
+        match place {
+            Some(place) => unsafe { dealloc_class(block, place) }
+            None => unsafe { dealloc_large(block, layout) }
+        }
+        moved
     }
 
     impl Tiny {
@@ -213,68 +240,62 @@ const _: () = {
             CACHE.with(|cache| unsafe { cache.flush(&HEAP) });
             HEAP.drain_depots();
         }
+
+        /// Returns all memory that no block is in to the system, but for what other threads
+        /// cache. Takes a while when there is much of it.
+        pub fn purge() {
+            Self::flush();
+            HEAP.purge();
+        }
     }
 
     unsafe impl GlobalAlloc for Tiny {
         #[inline(never)]
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
             match class_of(layout) {
-                Some(class) => unsafe { alloc_class(class) }
-                None => alloc_large(layout.size(), layout.align(), false),
+                Some(place) => unsafe { alloc_class(place) }
+                None => alloc_large(layout, false),
             }
         }
 
         #[inline(never)]
         unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
             match class_of(layout) {
-                Some(class) => unsafe { dealloc_class(block, class) }
-                None => unsafe { dealloc_large(block, layout.size(), layout.align()) }
+                Some(place) => unsafe { dealloc_class(block, place) }
+                None => unsafe { dealloc_large(block, layout) }
             }
         }
 
         #[inline(never)]
         unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-            let Some(class) = class_of(layout) else {
-                return alloc_large(layout.size(), layout.align(), true);
+            let Some(place) = class_of(layout) else {
+                return alloc_large(layout, true);
             };
-            let block = unsafe { alloc_class(class) };
+            let block = unsafe { alloc_class(place) };
             if !block.is_null() {
                 unsafe { ptr::write_bytes(block, 0, layout.size()) };
             }
             block
         }
 
-        /// Out of line: it usually copies.
-        #[inline(never)]
+        #[inline]
         unsafe fn realloc(
             &self,
             block: *mut u8,
             layout: Layout,
             new_size: usize,
         ) -> *mut u8 {
-            let (size, align) = (layout.size(), layout.align());
             let new_layout = unsafe {
-                Layout::from_size_align_unchecked(new_size, align)
+                Layout::from_size_align_unchecked(new_size, layout.align())
             };
-            match (class_of(layout), class_of(new_layout)) {
-                (Some(class), Some(new_class)) if class == new_class => return block,
-                (None, None) => {
-                    let resized = unsafe {
-                        HEAP.resize_large(block, size, new_size, align)
-                    };
-                    if !resized.is_null() {
-                        return resized;
-                    }
-                }
-                _ => {}
+            if let (Some(place), Some(new_place)) = (
+                class_of(layout),
+                class_of(new_layout),
+            ) && place == new_place
+            {
+                return block;
             }
-            let moved = unsafe { self.alloc(new_layout) };
-            if !moved.is_null() {
-                let kept = if size < new_size { size } else { new_size };
-                unsafe { ptr::copy_nonoverlapping(block, moved, kept) };
-                unsafe { self.dealloc(block, layout) };
-            }
-            moved
+            unsafe { realloc_slow(block, layout, new_layout) }
         }
     }
 

@@ -29,47 +29,67 @@ const _: () = {
     use ::core::alloc::{GlobalAlloc, Layout};
     use ::core::hint::cold_path;
     use ::core::option::Option::{self, None, Some};
-    use ::core::primitive::{bool, str, u8, usize};
+    use ::core::primitive::{bool, u8, u16, usize};
     use ::core::ptr;
     use ::hak::__private as runtime;
-    use runtime::{Cache, Class, Heap, Large, SizeClass, Stats, NoDepot};
+    use runtime::{
+        Account, Cache, Class, Heap, Large, SizeClass, Stats, Terms, Purge, PurgeHow,
+        NoDepot,
+    };
 
     const _: () = ::core::assert!(
-        runtime::UNIT_BYTES == 65_536 && runtime::SUPERSLAB_BYTES == 2_097_152,
+        runtime::UNIT_BYTES == 65_536 && runtime::SUPERSLAB_BYTES == 2_097_152
+            && runtime::BIN_WORDS == 3,
         "hak-runtime and hak-codegen are of different versions",
     );
 
-    const NAME: &str = "VariantBare";
+    /// What the allocator holds from the system, and on which terms.
+    static ACCOUNT: Account = Account::new(
+        "VariantBare",
+        Terms {
+            cache_limit: 67_108_864,
+            purge: Purge::After {
+                milliseconds: 1000,
+                how: PurgeHow::DontNeed,
+                helper: false,
+            },
+            ..Terms::DEFAULT
+        },
+    );
 
     /// Classes, from small to large.
     ///
     /// [bytes, slots, refill, prewarm, depot], [units of a slab, blocks of a slab]
-    static CLASSES: [Class; 3] = [
-        Class::new(NAME, SizeClass::new([32, 64, 16, 16, 0], [1, 2048])),
-        Class::new(NAME, SizeClass::new([64, 64, 16, 16, 0], [1, 1024])),
-        Class::new(NAME, SizeClass::new([256, 64, 16, 16, 0], [1, 256])),
+    const SIZES: [SizeClass; 3] = [
+        SizeClass::new([32, 64, 16, 16, 0], [1, 2048]),
+        SizeClass::new([64, 64, 16, 16, 0], [1, 1024]),
+        SizeClass::new([256, 64, 16, 16, 0], [1, 256]),
     ];
 
-    /// No layer between the threads' magazines and the slabs.
+    /// For each shard, the slabs of all classes.
+    static CLASSES: [[Class; 3]; 1] = [const { runtime::classes(&ACCOUNT, SIZES) }; 1];
+
     static DEPOTS: NoDepot = NoDepot;
 
     /// What all threads share. Sizes: of the largest span, and of the mappings kept for reuse.
     static HEAP: Heap<NoDepot> = Heap::new(
-        NAME,
+        &ACCOUNT,
         &CLASSES,
         &DEPOTS,
         Large::new(1_048_576, 33_554_432),
     );
 
     runtime::thread_local! {
-        /// A thread's bins, in the order of `CLASSES`.
+        /// A thread's bins, in the order of `SIZES`.
         static CACHE: Cache<3> = const { Cache::new() };
     }
 
-    /// The place in `CLASSES` for each granule of sizes, made of (block size, place).
-    static CLASS_OF: [u8; 8] = runtime::class_table([(32, 0), (64, 1), (256, 2)], 5);
+    /// The place for each granule of sizes, made of (block size, place).
+    static CLASS_OF: [u8; 8] = runtime::class_table([(32, 0), (64, 3), (256, 6)], 5);
 
-    /// The place of the class that serves a request; `None` when it is above all classes.
+    /// The place of the class that serves a request, counted in words of a thread's `CACHE`;
+
+    /// `None` when it is above all classes.
     #[inline(always)]
     fn class_of(layout: Layout) -> Option<usize> {
         let key = runtime::key(layout);
@@ -80,27 +100,27 @@ const _: () = {
         }
     }
 
-    /// A block of a class. `class` is below the number of classes.
+    /// A block of the class at a place.
     #[inline(always)]
-    unsafe fn alloc_class(class: usize) -> *mut u8 {
+    unsafe fn alloc_class(place: usize) -> *mut u8 {
         CACHE
             .with(|cache| {
-                let bin = unsafe { cache.bin(class) };
+                let bin = unsafe { cache.bin(place) };
                 if bin.is_empty() {
-                    return alloc_slow(class);
+                    return alloc_slow(place);
                 }
                 unsafe { bin.pop() }
             })
     }
 
-    /// Takes back a block of a class, which no one uses any more.
+    /// Takes back a block of the class at a place, which no one uses any more.
     #[inline(always)]
-    unsafe fn dealloc_class(block: *mut u8, class: usize) {
+    unsafe fn dealloc_class(block: *mut u8, place: usize) {
         CACHE
             .with(|cache| {
-                let bin = unsafe { cache.bin(class) };
+                let bin = unsafe { cache.bin(place) };
                 if bin.is_full() {
-                    return unsafe { dealloc_slow(block, class) };
+                    return unsafe { dealloc_slow(block, place) };
                 }
                 cold_path();
                 unsafe { bin.push(block) };
@@ -109,26 +129,57 @@ const _: () = {
 
     /// `alloc_class` when the bin is empty.
     #[inline(never)]
-    fn alloc_slow(class: usize) -> *mut u8 {
-        CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, class) })
+    fn alloc_slow(place: usize) -> *mut u8 {
+        CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) })
     }
 
     /// `dealloc_class` when the bin is full.
     #[inline(never)]
-    unsafe fn dealloc_slow(block: *mut u8, class: usize) {
-        CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, class, block) })
+    unsafe fn dealloc_slow(block: *mut u8, place: usize) {
+        CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, place, block) })
     }
 
     /// A request above all classes: a span or a mapping.
     #[inline(never)]
-    fn alloc_large(bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
-        HEAP.alloc_large(bytes, align, zeroed)
+    fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
+        CACHE.with(|cache| unsafe { cache.alloc_large(&HEAP, layout, zeroed) })
     }
 
     /// Takes back a span or a mapping.
     #[inline(never)]
-    unsafe fn dealloc_large(start: *mut u8, bytes: usize, align: usize) {
-        unsafe { HEAP.dealloc_large(start, bytes, align) }
+    unsafe fn dealloc_large(start: *mut u8, layout: Layout) {
+        unsafe { HEAP.dealloc_large(start, layout.size(), layout.align()) }
+    }
+
+    /// Resizes a block whose class changes, or that no class serves.
+    #[inline(never)]
+    unsafe fn realloc_slow(
+        block: *mut u8,
+        layout: Layout,
+        new_layout: Layout,
+    ) -> *mut u8 {
+        let (size, new_size, align) = (layout.size(), new_layout.size(), layout.align());
+        let (place, new_place) = (class_of(layout), class_of(new_layout));
+        if place.is_none() && new_place.is_none() {
+            let resized = unsafe { HEAP.resize_large(block, size, new_size, align) };
+            if !resized.is_null() {
+                return resized;
+            }
+        }
+        let moved = match new_place {
+            Some(place) => unsafe { alloc_class(place) }
+            None => alloc_large(new_layout, false),
+        };
+        if moved.is_null() {
+            return moved;
+        }
+        let kept = if size < new_size { size } else { new_size };
+        unsafe { ptr::copy_nonoverlapping(block, moved, kept) };
+        match place {
+            Some(place) => unsafe { dealloc_class(block, place) }
+            None => unsafe { dealloc_large(block, layout) }
+        }
+        moved
     }
 
     impl VariantBare {
@@ -142,68 +193,62 @@ const _: () = {
             CACHE.with(|cache| unsafe { cache.flush(&HEAP) });
             HEAP.drain_depots();
         }
+
+        /// Returns all memory that no block is in to the system, but for what other threads
+        /// cache. Takes a while when there is much of it.
+        pub fn purge() {
+            Self::flush();
+            HEAP.purge();
+        }
     }
 
     unsafe impl GlobalAlloc for VariantBare {
         #[inline(never)]
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
             match class_of(layout) {
-                Some(class) => unsafe { alloc_class(class) }
-                None => alloc_large(layout.size(), layout.align(), false),
+                Some(place) => unsafe { alloc_class(place) }
+                None => alloc_large(layout, false),
             }
         }
 
         #[inline(never)]
         unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
             match class_of(layout) {
-                Some(class) => unsafe { dealloc_class(block, class) }
-                None => unsafe { dealloc_large(block, layout.size(), layout.align()) }
+                Some(place) => unsafe { dealloc_class(block, place) }
+                None => unsafe { dealloc_large(block, layout) }
             }
         }
 
         #[inline(never)]
         unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-            let Some(class) = class_of(layout) else {
-                return alloc_large(layout.size(), layout.align(), true);
+            let Some(place) = class_of(layout) else {
+                return alloc_large(layout, true);
             };
-            let block = unsafe { alloc_class(class) };
+            let block = unsafe { alloc_class(place) };
             if !block.is_null() {
                 unsafe { ptr::write_bytes(block, 0, layout.size()) };
             }
             block
         }
 
-        /// Out of line: it usually copies.
-        #[inline(never)]
+        #[inline]
         unsafe fn realloc(
             &self,
             block: *mut u8,
             layout: Layout,
             new_size: usize,
         ) -> *mut u8 {
-            let (size, align) = (layout.size(), layout.align());
             let new_layout = unsafe {
-                Layout::from_size_align_unchecked(new_size, align)
+                Layout::from_size_align_unchecked(new_size, layout.align())
             };
-            match (class_of(layout), class_of(new_layout)) {
-                (Some(class), Some(new_class)) if class == new_class => return block,
-                (None, None) => {
-                    let resized = unsafe {
-                        HEAP.resize_large(block, size, new_size, align)
-                    };
-                    if !resized.is_null() {
-                        return resized;
-                    }
-                }
-                _ => {}
+            if let (Some(place), Some(new_place)) = (
+                class_of(layout),
+                class_of(new_layout),
+            ) && place == new_place
+            {
+                return block;
             }
-            let moved = unsafe { self.alloc(new_layout) };
-            if !moved.is_null() {
-                let kept = if size < new_size { size } else { new_size };
-                unsafe { ptr::copy_nonoverlapping(block, moved, kept) };
-                unsafe { self.dealloc(block, layout) };
-            }
-            moved
+            unsafe { realloc_slow(block, layout, new_layout) }
         }
     }
 
