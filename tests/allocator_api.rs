@@ -53,7 +53,9 @@ fn resize(old: Layout, new: Layout) {
     let block = General.allocate(old).unwrap().cast::<u8>();
     for at in 0..old.size() {
         // SAFETY: the block has that many bytes.
-        unsafe { block.add(at).write(pattern(at)) };
+        let byte = unsafe { block.add(at) };
+        // SAFETY: as above.
+        unsafe { byte.write(pattern(at)) };
     }
     let resized = if new.size() >= old.size() {
         // SAFETY: the block is live with this layout, and not used below.

@@ -23,8 +23,8 @@ const PROGRAM: &str = include_str!("support/programs/counts.rs");
 const OPERATIONS: f64 = 2.0;
 /// Conditional branches of an operation of constant size, beyond the loop's own.
 const CONSTANT_BRANCHES_MAX: f64 = 1.0;
-/// Mispredicted conditional branches of an operation of random size, the loop's own included. A
-/// look-up with a branch on the size's range has about 0.15.
+/// Mispredicted conditional branches of a whole iteration of random size, a free and an alloc, the
+/// loop's own included. A look-up with a branch on the size's range has about 0.28.
 const MIXED_MISPREDICTED_MAX: f64 = 0.05;
 
 /// Events of one run, or of one iteration.
@@ -137,7 +137,7 @@ fn branches_are_few_and_predicted() {
         if spec.is_some() {
             let (branches, mispredicted) = (pair.branches, mixed.mispredicted);
             assert!(branches <= OPERATIONS * CONSTANT_BRANCHES_MAX, "{allocator}: {pair:?}");
-            assert!(mispredicted <= OPERATIONS * MIXED_MISPREDICTED_MAX, "{allocator}: {mixed:?}");
+            assert!(mispredicted <= MIXED_MISPREDICTED_MAX, "{allocator}: {mixed:?}");
         }
     }
 }

@@ -23,15 +23,14 @@ const PROGRAM: &str = include_str!("support/programs/listing.rs");
 
 /// Instructions for a constant Layout, alloc or dealloc.
 const CONSTANT_MAX: usize = 6;
-/// Instructions for a Layout of which nothing is known: 13 more, without a branch, for the class
-/// and its bin, and one branch for what is above the classes.
-const VARIABLE_MAX: usize = 19;
+/// Instructions for a Layout of which nothing is known: six more, without a branch, for the class,
+/// and two for the branch to what is above the classes.
+const VARIABLE_MAX: usize = 14;
 /// The same with what `Vec` does itself, which is not told apart.
-const NEW_VEC_MAX: usize = 25;
-const DROP_VEC_MAX: usize = 21;
-/// Conditional branches of a realloc that moves a block: two for the classes, one to compare them,
-/// one alloc and, its class looked up again, one dealloc.
-const MOVE_BRANCHES_MAX: usize = 6;
+const NEW_VEC_MAX: usize = 20;
+const DROP_VEC_MAX: usize = 16;
+/// Instructions of a realloc that leaves the block where it is.
+const REALLOC_MAX: usize = 18;
 
 /// `classes.max` of general and of web.
 const LARGEST: u64 = 32 << 10;
@@ -116,23 +115,19 @@ fn alloc_compares_with_low_and_dealloc_with_high() {
     compares("drop_box", "fs:[bin.high]");
 }
 
-/// A block that stays in its class is not copied; one that moves is, by the only call.
+/// A block that stays in its class is found to do so without a call. All else is out of line.
 #[test]
 fn realloc_in_place_calls_nothing() {
     for (spec, binary) in inlined() {
         let function = binary.function("realloc_any");
         let all = paths(&function);
-        let is_in_place = |path: &&Path<'_>| !path.instructions().any(is_thread_local);
-        let in_place: Vec<_> = all.iter().filter(is_in_place).collect();
-        assert_eq!(in_place.len(), 1, "{spec}:\n{}", function.listing(&[]));
-        println!("{spec}, in place: {}", in_place[0]);
+        assert_eq!(all.len(), 1, "{spec}:\n{}", function.listing(&[]));
+        println!("{spec}, in place: {}", all[0]);
         let questions = [Question::Classes, Question::Classes, Question::Other];
-        assert_eq!(in_place[0].questions(LARGEST), questions, "{spec}: {}", in_place[0]);
-        assert_eq!(in_place[0].calls(), 0, "{spec}: {}", in_place[0]);
-        for path in &all {
-            assert!(path.calls() <= 1, "{spec}: {path}");
-            assert!(path.jumps().len() <= MOVE_BRANCHES_MAX, "{spec}: {path}");
-        }
+        assert_eq!(all[0].questions(LARGEST), questions, "{spec}: {}", all[0]);
+        assert_eq!(all[0].calls(), 0, "{spec}: {}", all[0]);
+        let instructions = all[0].instructions().count();
+        assert!(instructions <= REALLOC_MAX, "{spec}: {}", all[0]);
     }
 }
 
@@ -149,10 +144,10 @@ fn an_unlikely_hit_is_jumped_to() {
         assert_eq!(jumps(&GENERAL, name), [false], "likely, {name}");
         assert_eq!(jumps(&UNLIKELY, name), [true], "unlikely, {name}");
     }
-    for name in ["alloc_any", "dealloc_any"] {
-        assert_eq!(jumps(&GENERAL, name), [false, false], "likely, {name}");
-        assert_eq!(jumps(&UNLIKELY, name), [true, true], "unlikely, {name}");
-    }
+    // Not for `dealloc_any`: there a conditional jump leads straight to the slow function, which
+    // takes the same arguments, and no layout is better than that.
+    assert_eq!(jumps(&GENERAL, "alloc_any"), [false, false], "likely");
+    assert_eq!(jumps(&UNLIKELY, "alloc_any"), [true, true], "unlikely");
 }
 
 /// `hints.inline = "never"` leaves one call in the caller, and nothing of the cache.

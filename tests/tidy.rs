@@ -145,6 +145,26 @@ fn runtime_layers_look_down_only() {
     none(complaints);
 }
 
+/// Anything else of the standard library might allocate, and so come back to the runtime.
+#[test]
+fn the_runtime_takes_nothing_else_from_std() {
+    let mut complaints = Vec::new();
+    for path in files(&root().join("hak-runtime/src"), &["rs"]) {
+        let text = fs::read_to_string(&path).unwrap();
+        let tests = ["models", "modelled", "fake", "fake_for_models", "tests"];
+        let below = path.strip_prefix(root().join("hak-runtime/src")).unwrap().with_extension("");
+        if below.iter().any(|part| tests.iter().any(|name| part == *name)) {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        let uses = code.lines().filter(|line| line.contains("std::") && !line.contains("//"));
+        for line in uses.filter(|line| !line.contains("std::thread_local")) {
+            complaints.push(format!("{}: {line}", path.display()));
+        }
+    }
+    none(complaints);
+}
+
 #[test]
 fn expected_output_has_its_input() {
     let mut complaints = Vec::new();

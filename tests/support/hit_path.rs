@@ -12,9 +12,10 @@ use iced_x86::{FlowControl, Instruction, Mnemonic, Register};
 use crate::listing::{Function, is_thread_local};
 
 /// Functions that no hit path calls.
-const COLD: [&str; 8] = [
+const COLD: [&str; 9] = [
     "alloc_slow",
     "dealloc_slow",
+    "realloc_slow",
     "alloc_large",
     "dealloc_large",
     "resize_large",

@@ -8,7 +8,7 @@ use iced_x86::{
     Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter, MemorySizeOptions, OpKind,
     Register, SymbolResolver, SymbolResult,
 };
-use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
 /// The code of an executable, and what its addresses are called.
 pub(crate) struct Binary {
@@ -17,6 +17,7 @@ pub(crate) struct Binary {
     names: BTreeMap<u64, String>,
     /// Start and size of each function.
     functions: BTreeMap<u64, u64>,
+    cache: Cache,
 }
 
 /// One function.
@@ -28,7 +29,14 @@ pub(crate) struct Function {
 
 /// What a listing calls an address: the name of a symbol, or of a place in the function itself.
 #[derive(Clone)]
-struct Names(BTreeMap<u64, String>);
+struct Names {
+    symbols: BTreeMap<u64, String>,
+    cache: Cache,
+}
+
+/// Where the allocator's thread-local cache begins, as an offset from the thread pointer.
+#[derive(Clone, Copy)]
+struct Cache(u64);
 
 impl Binary {
     pub(crate) fn read(path: &Path) -> Self {
@@ -43,7 +51,8 @@ impl Binary {
                 functions.insert(symbol.address(), symbol.size());
             }
         }
-        Binary { code: text.data().unwrap().to_vec(), start: text.address(), names, functions }
+        let (code, start) = (text.data().unwrap().to_vec(), text.address());
+        Binary { code, start, names, functions, cache: Cache::of(&file) }
     }
 
     /// The function of a name. Where it only hands on to another, that one.
@@ -56,7 +65,7 @@ impl Binary {
             Some(target) => self.disassemble(target),
             None => code,
         };
-        Function::new(name, function, &self.names)
+        Function::new(name, function, &self.names, self.cache)
     }
 
     fn disassemble(&self, address: u64) -> Vec<Instruction> {
@@ -71,7 +80,12 @@ fn jumps_on(instruction: &Instruction) -> Option<u64> {
 }
 
 impl Function {
-    fn new(name: &str, code: Vec<Instruction>, names: &BTreeMap<u64, String>) -> Self {
+    fn new(
+        name: &str,
+        code: Vec<Instruction>,
+        names: &BTreeMap<u64, String>,
+        cache: Cache,
+    ) -> Self {
         let mut names = names.clone();
         let (start, end) = (code[0].ip(), code[code.len() - 1].next_ip());
         let is_jump = |line: &&Instruction| line.is_jcc_short_or_near() || jumps_on(line).is_some();
@@ -80,7 +94,7 @@ impl Function {
         for (place, &target) in targets.range(start..end).enumerate() {
             names.insert(target, format!(".{}", place + 1));
         }
-        Function { name: name.to_owned(), code, names: Names(names) }
+        Function { name: name.to_owned(), code, names: Names { symbols: names, cache } }
     }
 
     /// The index of the instruction at an address, if the function has it.
@@ -90,7 +104,7 @@ impl Function {
 
     /// What the symbol at an address is called.
     pub(crate) fn name_of(&self, address: u64) -> &str {
-        self.names.0.get(&address).map_or("", String::as_str)
+        self.names.symbols.get(&address).map_or("", String::as_str)
     }
 
     /// One instruction as text.
@@ -132,11 +146,12 @@ impl SymbolResolver for Names {
         let is_memory = instruction_operand
             .is_some_and(|operand| instruction.op_kind(operand) == OpKind::Memory);
         if is_memory && is_thread_local(instruction) {
-            return bin_field(address).map(|field| SymbolResult::with_str(address, field));
+            let field = self.cache.field(address);
+            return field.map(|field| SymbolResult::with_str(address, field));
         }
         let is_code = instruction.near_branch_target() == address;
         let is_data = is_memory && instruction.is_ip_rel_memory_operand();
-        let name = self.0.get(&address).filter(|_| is_code || is_data)?;
+        let name = self.symbols.get(&address).filter(|_| is_code || is_data)?;
         Some(SymbolResult::with_str(address, name))
     }
 }
@@ -146,12 +161,31 @@ pub(crate) fn is_thread_local(instruction: &Instruction) -> bool {
     instruction.memory_segment() == Register::FS
 }
 
-/// The field of a bin at an offset from the thread pointer. A bin is four words, aligned to its
-/// size; the runtime's `Bin` has the same order.
-fn bin_field(offset: u64) -> Option<&'static str> {
-    let is_thread_pointer = offset == 0;
-    let fields = ["bin.top", "bin.low", "bin.high", "bin.spare"];
-    (!is_thread_pointer).then(|| fields[(offset % 32 / 8) as usize])
+impl Cache {
+    /// An executable's thread-local variables end at the thread pointer, rounded up to their
+    /// alignment. A binary without a cache is one in which no address is read so.
+    fn of(file: &object::File<'_>) -> Self {
+        let sections: Vec<_> = file.sections().filter(|s| is_thread_local_data(s.kind())).collect();
+        let start = sections.iter().map(|s| s.address()).min().unwrap_or(0);
+        let end = sections.iter().map(|s| s.address() + s.size()).max().unwrap_or(0);
+        let align = sections.iter().map(|s| s.align()).max().unwrap_or(1);
+        let size = (end - start).next_multiple_of(align);
+        let cache = file.symbols().find(|symbol| short_name(symbol.name().unwrap()) == "CACHE");
+        Cache(cache.map_or(0, |cache| cache.address().wrapping_sub(size)))
+    }
+
+    /// The field of a bin at an offset from the thread pointer. A bin is three words; the
+    /// runtime's `Bin` has the same order.
+    fn field(self, offset: u64) -> Option<&'static str> {
+        let fields = ["bin.top", "bin.low", "bin.high"];
+        let is_thread_pointer = offset == 0;
+        let word = offset.wrapping_sub(self.0) / 8 % 3;
+        (!is_thread_pointer).then(|| fields[word as usize])
+    }
+}
+
+fn is_thread_local_data(kind: SectionKind) -> bool {
+    matches!(kind, SectionKind::Tls | SectionKind::UninitializedTls)
 }
 
 /// The last identifier of a mangled name, in either mangling: what the source calls a function.

@@ -15,7 +15,7 @@ const STRIDE: usize = 509;
 
 /// One operation. Numbers of blocks are reduced to how many there are.
 #[derive(Debug, Clone)]
-pub enum Op {
+pub(crate) enum Op {
     /// `alloc`, or `alloc_zeroed`.
     Alloc {
         /// Bytes.
@@ -45,7 +45,7 @@ struct Live {
 }
 
 /// The live blocks of an allocator.
-pub struct Model<'a, A: GlobalAlloc> {
+pub(crate) struct Model<'a, A: GlobalAlloc> {
     allocator: &'a A,
     live: BTreeMap<usize, Live>,
     bytes: usize,
@@ -55,12 +55,12 @@ pub struct Model<'a, A: GlobalAlloc> {
 
 impl<'a, A: GlobalAlloc> Model<'a, A> {
     /// No live blocks yet. Requests that would bring more than `bytes_max` to life are left out.
-    pub fn new(allocator: &'a A, bytes_max: usize) -> Self {
+    pub(crate) fn new(allocator: &'a A, bytes_max: usize) -> Self {
         Model { allocator, live: BTreeMap::new(), bytes: 0, bytes_max, next_fill: 1 }
     }
 
     /// Applies one operation and checks its result.
-    pub fn apply(&mut self, op: &Op) {
+    pub(crate) fn apply(&mut self, op: &Op) {
         match *op {
             Op::Alloc { size, align, zeroed } => self.alloc(size, align, zeroed),
             Op::Realloc { nth, size } => self.realloc(nth, size),
@@ -69,7 +69,7 @@ impl<'a, A: GlobalAlloc> Model<'a, A> {
     }
 
     /// Frees what is live, and checks it before.
-    pub fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         while !self.live.is_empty() {
             self.dealloc(0);
         }
@@ -128,7 +128,9 @@ impl<'a, A: GlobalAlloc> Model<'a, A> {
         self.next_fill = self.next_fill % 250 + 1;
         for range in written(size) {
             // SAFETY: the range lies within the live block.
-            unsafe { start.add(range.start).write_bytes(fill, range.len()) };
+            let from = unsafe { start.add(range.start) };
+            // SAFETY: as above.
+            unsafe { from.write_bytes(fill, range.len()) };
         }
         self.bytes += size;
         self.live.insert(address, Live { layout, fill });
@@ -147,8 +149,8 @@ impl<'a, A: GlobalAlloc> Model<'a, A> {
 }
 
 /// The parts of a block of `size` bytes that are written.
-fn written(size: usize) -> Vec<std::ops::Range<usize>> {
-    if size <= WHOLE_MAX { vec![0..size] } else { vec![0..EDGE, size - EDGE..size] }
+fn written(size: usize) -> [std::ops::Range<usize>; 2] {
+    if size <= WHOLE_MAX { [0..size, size..size] } else { [0..EDGE, size - EDGE..size] }
 }
 
 /// Checks what of the written parts lies below `kept`.
@@ -164,8 +166,10 @@ fn check(start: *mut u8, range: std::ops::Range<usize>, expected: u8, promise: &
     let step = if range.len() <= WHOLE_MAX { 1 } else { STRIDE };
     let ends = range.end.saturating_sub(EDGE).max(range.start)..range.end;
     for at in range.step_by(step).chain(ends) {
-        // SAFETY: the range lies within a live block, whose bytes are initialised.
-        let found = unsafe { start.add(at).read() };
+        // SAFETY: the range lies within a live block.
+        let byte = unsafe { start.add(at) };
+        // SAFETY: as above, and its bytes are initialised.
+        let found = unsafe { byte.read() };
         assert_eq!(found, expected, "{promise}: byte {at} of {start:p}");
     }
 }
