@@ -50,13 +50,14 @@
 //! # }
 //! ```
 //!
-//! With `#[global_allocator] static NAME = …` the type is declared as well, and installed. The type
-//! has no size, is `Copy`, and its rustdoc shows the table of its classes. It has two functions of
-//! its own: `stats()`, a [`Stats`] that is put together without counters on the hit paths, and
-//! `flush()`, which gives what the thread and the depots cache back to the slabs.
+//! With `#[global_allocator] static NAME = …` the type is declared as well, and installed. The
+//! type has no size, is `Copy`, and its rustdoc shows the table of its classes. It has three
+//! functions of its own: `stats()`, a [`Stats`] that is put together without counters on the hit
+//! paths; `flush()`, which gives what the thread and the depots cache back to the slabs; and
+//! `purge()`, which returns all memory that no block is in to the system.
 //!
-//! Any number of allocators may live in one program. Each has its own caches and classes; all take
-//! their memory from one pool.
+//! Any number of allocators may live in one program. Each has its own caches, classes and limits;
+//! all take their memory from one pool.
 //!
 //! # Getting the six instructions
 //!
@@ -67,15 +68,27 @@
 //!   compiler removes an allocation that nobody uses only if the static stands in another crate.
 //! - A shared library (`cdylib`) reaches thread-local storage by a call; use hak in executables.
 //!
-//! # What it does not do yet
+//! # Memory that goes back
+//!
+//! Free memory of whole units (empty slabs, freed spans) returns to the system after
+//! `superslab.purge.after`, on slow paths of any thread. A program that goes quiet after a burst
+//! takes no slow paths: let it call `purge()`, or set `superslab.purge.helper = true`, which
+//! starts one sleeping thread. `superslab.limit` bounds what an allocator holds, `cache.limit`
+//! what all its threads cache.
+//!
+//! # Threads, forks, signals
+//!
+//! A thread's cache is emptied when it ends, after all its destructors; what it frees even later
+//! goes to the slabs. A forked child can use every allocator; what other threads had cached is
+//! lost to it. A signal handler must not allocate or free, as with other allocators; it may fork.
+//!
+//! # What it does not do
 //!
 //! - It runs on 64-bit Linux only.
-//! - Freed blocks are reused, but their memory is not returned to the system; only mappings of
-//!   their own (requests above `large.spans_to`) are, beyond `large.keep`.
-//! - A child that was forked while other threads allocate may find a lock held for ever. Call
-//!   `exec` in it, or fork before threads start.
-//! - A double free is found when the block reaches its slab, and ends the process with one line on
-//!   the error stream. Other misuse is not looked for.
+//! - A double free is found when the block reaches its slab, and ends the process with one line
+//!   on the error stream. Other misuse is not looked for.
+//! - A crate that forbids `unsafe_code` cannot call the macro, since an allocator is unsafe code;
+//!   one that denies it can.
 //!
 //! # Features
 //!
