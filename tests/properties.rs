@@ -27,10 +27,19 @@ hak_allocator!(struct Linear = {
     cache.slots = 1, cache.refill = { default = 1 }, large.spans_to = "64 KiB", large.keep = 0,
 });
 
+hak_allocator!(struct LargeClasses = {
+    schema = 1,
+    classes.ladder = { linear_to = 16, steps_per_doubling = 1, max = "128 KiB" },
+});
+
 // The sweep runs beside the properties, so it has allocators of its own.
 hak_allocator!(struct GeneralSwept = "specs/general.toml");
 hak_allocator!(struct WebSwept = "specs/web.toml");
 hak_allocator!(struct TinySwept = "specs/tiny.toml");
+hak_allocator!(struct LargeSwept = {
+    schema = 1,
+    classes.ladder = { linear_to = 64, steps_per_doubling = 2, max = "128 KiB" },
+});
 hak_allocator!(struct OddSwept = { schema = 1, classes.sizes = [24, 40, 56, 104, 1000, 4112] });
 
 /// Sizes from nothing to 64 MiB, each magnitude as likely as the next below 64 KiB.
@@ -97,6 +106,7 @@ properties! {
     odd_sizes: OddSizes;
     one_class: OneClass;
     linear: Linear;
+    large_classes: LargeClasses;
 }
 
 /// The sweep in which most allocators that mis-serve alignments are caught: every size class
@@ -106,6 +116,7 @@ fn every_alignment_at_every_class_boundary() {
     sweep(&GeneralSwept, &GeneralSwept::stats().classes.map(|class| class.bytes));
     sweep(&WebSwept, &WebSwept::stats().classes.map(|class| class.bytes));
     sweep(&TinySwept, &TinySwept::stats().classes.map(|class| class.bytes));
+    sweep(&LargeSwept, &LargeSwept::stats().classes.map(|class| class.bytes));
     sweep(&OddSwept, &OddSwept::stats().classes.map(|class| class.bytes));
 }
 

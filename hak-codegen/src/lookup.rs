@@ -5,7 +5,7 @@ use quote::quote;
 
 use crate::number;
 use crate::tables::{BIN_WORDS, Order};
-use hak_spec::{Class, Likely, Spec};
+use hak_spec::{Class, Likely, Spec, UNIT_BYTES};
 
 /// `class_of`, and the table it reads if it needs one.
 pub(crate) fn lookup(spec: &Spec, order: &Order<'_>) -> TokenStream {
@@ -99,7 +99,9 @@ fn largest_alignment_served(classes: &[Class]) -> Option<u32> {
         let before = std::iter::once(0).chain(classes.iter().map(|class| class.bytes));
         classes.iter().zip(before).all(|(class, before)| {
             let first_key = (before / align + 1) * align;
-            first_key > class.bytes || class.bytes.is_multiple_of(align)
+            // A block is aligned as its class is, but not more than its slab, which starts at a unit.
+            let is_aligned = class.bytes.is_multiple_of(align) && align <= UNIT_BYTES;
+            first_key > class.bytes || is_aligned
         })
     };
     let unserved = (0..32).map(|shift| 1 << shift).take_while(|&a| a <= largest);
@@ -120,6 +122,12 @@ mod tests {
     fn ladders_serve_every_alignment() {
         let general = hak_spec::parse("schema = 1", "test.toml", "Test", None).unwrap();
         assert_eq!(largest_alignment_served(&general.classes), None);
+    }
+
+    #[test]
+    fn no_class_serves_more_than_a_unit() {
+        let sizes = [64 << 10, 128 << 10];
+        assert_eq!(largest_alignment_served(&classes(&sizes)), Some(UNIT_BYTES));
     }
 
     #[test]

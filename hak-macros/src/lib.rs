@@ -49,6 +49,16 @@ fn from_tokens(call: &Call, group: &proc_macro2::Group) -> proc_macro2::TokenStr
     let name = call.target.name.as_ref().map(ToString::to_string).unwrap_or_default();
     let base = locate::base();
     match hak_spec::parse(&text.toml, "inline spec", &name, base.as_deref().ok()) {
+        Ok(spec) if spec.name != name => {
+            let message = format!(
+                "`allocator.name` is `{}`, but the type is declared as `{name}`\n\
+                 = help: leave `allocator.name` out of an inline spec",
+                spec.name
+            );
+            let errors = report::message(&message, group.span_open());
+            let stub = hak_codegen::stub(&call.target, &call.stub_name(&name));
+            quote::quote!(#errors #stub)
+        }
         Ok(spec) => locate::tracked(&spec.files, hak_codegen::expand(&spec, &call.target)),
         Err(problems) => {
             let errors = report::in_tokens(&problems, &text, group.span_open());

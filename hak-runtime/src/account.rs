@@ -119,9 +119,11 @@ impl Account {
         add_up_to(&self.cached, bytes, self.terms.cache_limit)
     }
 
-    /// Takes the charge of a magazine back.
+    /// Takes the charge of a magazine back. Not below 0: in the child of a signal handler that
+    /// forked in the middle of an exchange the two sides of it may be counted differently.
     pub(crate) fn refund_cache(&self, bytes: usize) {
-        self.cached.fetch_sub(bytes, Ordering::Relaxed);
+        let less = |cached: usize| Some(cached.saturating_sub(bytes));
+        let _ = self.cached.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
     /// In a forked child: forgets the charges of all threads' magazines.

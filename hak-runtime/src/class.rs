@@ -49,8 +49,6 @@ pub struct Class {
 struct Slabs {
     /// First slab with room.
     first: *mut Slab,
-    /// Slabs held.
-    held: u32,
     /// Blocks that left slabs, and how often some did.
     supplied: u64,
     refills: u64,
@@ -63,8 +61,6 @@ unsafe impl Send for Slabs {}
 
 /// What a class knows about itself.
 pub(crate) struct Census {
-    pub(crate) slabs: u32,
-    pub(crate) free_blocks: usize,
     pub(crate) supplied: u64,
     pub(crate) refills: u64,
     pub(crate) settled: u64,
@@ -73,7 +69,7 @@ pub(crate) struct Census {
 impl Class {
     /// A class that holds nothing yet.
     const fn new(account: &'static Account, size: SizeClass) -> Self {
-        let slabs = Slabs { first: ptr::null_mut(), held: 0, supplied: 0, refills: 0, settled: 0 };
+        let slabs = Slabs { first: ptr::null_mut(), supplied: 0, refills: 0, settled: 0 };
         Class { size, account, slabs: Mutex::new(slabs) }
     }
 
@@ -211,19 +207,28 @@ impl Class {
         self.account.die(format_args!("double free of {bytes}-byte block {block:p}"))
     }
 
-    /// Counts what the class holds. Walks over all slabs there are.
+    /// What the class counted under its lock.
     pub(crate) fn census(&self) -> Census {
         let slabs = self.slabs.lock();
-        let free_blocks = superslab::all()
-            .flat_map(|superslab| (1..u32::BITS).map(move |unit| Superslab::meta(superslab, unit)))
-            // SAFETY: headers are never unmapped, and a slot that never held a slab is zero, which
-            // is a slab without an owner.
-            .map(|meta| unsafe { meta.cast::<Slab>().as_ref() })
-            .filter(|slab| slab.is_owned_by(self.owner()))
-            .map(|slab| slab.free_count().max(0).cast_unsigned() as usize)
-            .sum();
-        let Slabs { held, supplied, refills, settled, .. } = *slabs;
-        Census { slabs: held, free_blocks, supplied, refills, settled }
+        let Slabs { supplied, refills, settled, .. } = *slabs;
+        Census { supplied, refills, settled }
+    }
+}
+
+/// Calls `visit` with the place among `classes` and the free blocks of each slab that belongs to
+/// one of them. Looks at every slab there is, once, without a lock.
+pub(crate) fn each_slab(classes: &[Class], mut visit: impl FnMut(usize, usize)) {
+    let metas = superslab::all()
+        .flat_map(|superslab| (1..u32::BITS).map(move |unit| Superslab::meta(superslab, unit)));
+    for meta in metas {
+        // SAFETY: headers are never unmapped, and a slot that never held a slab is zero, which is
+        // a slab without an owner.
+        let slab = unsafe { meta.cast::<Slab>().as_ref() };
+        let offset = slab.owner().addr().wrapping_sub(classes.as_ptr().addr());
+        if offset < size_of_val(classes) {
+            let free = slab.free_count().max(0).cast_unsigned() as usize;
+            visit(offset / size_of::<Class>(), free);
+        }
     }
 }
 
@@ -268,7 +273,6 @@ impl Slabs {
         let run = superslab::alloc_run(class.size.units, class.account)?;
         // SAFETY: the run was just handed out, and the lock is held.
         let slab = unsafe { Slab::new(run, class.size.blocks, class.owner()) };
-        self.held += 1;
         self.list(slab);
         Some(slab)
     }
@@ -320,7 +324,6 @@ impl Slabs {
         self.unlist(slab);
         // SAFETY: headers are never unmapped.
         unsafe { slab.as_ref() }.disown();
-        self.held -= 1;
         let (superslab, first) = (Superslab::of(slab.cast()), Slab::unit(slab));
         // SAFETY: all blocks are free and no giver is under way (slab rule 3), so the run is ours.
         unsafe { superslab::free_run(superslab, first, class.size.units, class.account) };
@@ -340,6 +343,13 @@ mod tests {
         Box::leak(Box::new(Class::new(Account::for_test(), size)))
     }
 
+    /// Slabs that the class holds, and free blocks in them.
+    fn holds(class: &Class) -> (usize, usize) {
+        let mut sum = (0, 0);
+        each_slab(core::slice::from_ref(class), |_, free| sum = (sum.0 + 1, sum.1 + free));
+        sum
+    }
+
     #[test]
     fn blocks_come_in_address_order_from_the_last_place() {
         let class = class_of(48, 1);
@@ -349,7 +359,7 @@ mod tests {
         assert!(places.windows(2).all(|pair| pair[0].addr() == pair[1].addr() + 48));
         // SAFETY: taken above.
         unsafe { class.give_back(&places) };
-        assert_eq!(class.census().free_blocks, class.size.blocks as usize);
+        assert_eq!(holds(class).1, class.size.blocks as usize);
     }
 
     #[test]
@@ -358,12 +368,12 @@ mod tests {
         let mut places = [ptr::null_mut(); 160];
         // SAFETY: there are that many places.
         unsafe { class.take(160, places.as_mut_ptr()) };
-        assert_eq!(class.census().slabs, 10);
+        assert_eq!(holds(class).0, 10);
         // SAFETY: taken above.
         unsafe { class.give_back(&places) };
-        assert_eq!(class.census().slabs, 1);
+        assert_eq!(holds(class).0, 1);
         class.trim();
-        assert_eq!(class.census().slabs, 0);
+        assert_eq!(holds(class).0, 0);
         assert_eq!(class.account.held(), 0);
     }
 
@@ -393,7 +403,7 @@ mod tests {
                 });
             }
         });
-        let census = class.census();
-        assert_eq!(census.free_blocks, (census.slabs * class.size.blocks) as usize);
+        let (slabs, free) = holds(class);
+        assert_eq!(free, slabs * class.size.blocks as usize);
     }
 }

@@ -114,7 +114,7 @@ impl<D: Depots> Heap<D> {
     /// Returns some of the memory that is due to go back. Called without locks, on slow paths.
     #[inline]
     pub(crate) fn visit(&self) {
-        purge::visit(self.account, || self.drain_idle_depots());
+        purge::visit(self.account, || self.drain_idle());
     }
 
     fn try_alloc_large(&self, bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
@@ -185,10 +185,12 @@ impl<D: Depots> Heap<D> {
         self.drain(|_| true);
     }
 
-    /// The same for depots that nobody used since the last call.
+    /// Frees what is held for later, depots and kept mappings, if nobody used it since the last
+    /// call.
     #[cold]
-    fn drain_idle_depots(&self) {
+    fn drain_idle(&self) {
         self.drain(Depot::is_idle);
+        self.large.huge.trim_idle(self.account);
     }
 
     fn drain(&self, is_wanted: impl Fn(&Depot) -> bool) {
@@ -214,7 +216,7 @@ impl<D: Depots> Heap<D> {
     /// Returns all memory that no block is in to the system. What other threads cache stays.
     pub fn purge(&self) {
         self.scavenge();
-        purge::purge_all();
+        purge::purge_all(self.account);
     }
 
     fn hooks(&self) -> Hooks {
@@ -254,7 +256,7 @@ unsafe fn lock_huge<D: Depots>(heap: *const ()) {
 /// `heap` is a `Heap<D>`.
 unsafe fn drain_idle<D: Depots>(heap: *const ()) {
     // SAFETY: by this function's contract.
-    unsafe { &*heap.cast::<Heap<D>>() }.drain_idle_depots();
+    unsafe { &*heap.cast::<Heap<D>>() }.drain_idle();
 }
 
 /// # Safety

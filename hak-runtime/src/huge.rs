@@ -62,6 +62,8 @@ struct Store {
     /// Sum of the kept ranges.
     bytes: usize,
     refused: *mut Refused,
+    /// Something was kept or taken since somebody last asked.
+    was_used: bool,
 }
 
 // SAFETY: the ranges belong to the store (rule 1), whichever thread looks at it.
@@ -70,7 +72,13 @@ unsafe impl Send for Store {}
 impl Huge {
     pub(crate) const fn new(keep_bytes: usize) -> Self {
         let none = Range { start: NonNull::dangling(), bytes: 0 };
-        let store = Store { kept: [none; KEPT_MAX], len: 0, bytes: 0, refused: ptr::null_mut() };
+        let store = Store {
+            kept: [none; KEPT_MAX],
+            len: 0,
+            bytes: 0,
+            refused: ptr::null_mut(),
+            was_used: false,
+        };
         Huge { keep_bytes, store: Mutex::new(store) }
     }
 
@@ -81,8 +89,6 @@ impl Huge {
 
     /// Memory of `bytes` at a multiple of `align`; `None` when the system refuses, or the account
     /// is at its limit.
-    ///
-    /// A zeroed request takes a fresh mapping, so that what is never touched costs nothing.
     pub(crate) fn alloc(
         &self,
         bytes: usize,
@@ -91,7 +97,12 @@ impl Huge {
         account: &Account,
     ) -> Option<NonNull<u8>> {
         let bytes = os::whole_pages(bytes)?;
-        if !zeroed && let Some(start) = self.store.lock().take(bytes, align) {
+        let kept = self.store.lock().take(bytes, align);
+        if let Some(start) = kept {
+            if zeroed {
+                // SAFETY: the range is ours now.
+                unsafe { zero(start, bytes) };
+            }
             return Some(start);
         }
         if !account.charge(bytes) {
@@ -118,6 +129,17 @@ impl Huge {
         }
         while let Some(oldest) = self.evict_for(range) {
             self.unmap(oldest, account);
+        }
+    }
+
+    /// Returns the kept mappings to the system if none came or went since the last call.
+    pub(crate) fn trim_idle(&self, account: &Account) {
+        let is_idle = {
+            let mut store = self.store.lock();
+            !mem::replace(&mut store.was_used, false)
+        };
+        if is_idle {
+            self.trim(account);
         }
     }
 
@@ -208,6 +230,24 @@ impl Huge {
     }
 }
 
+/// Makes a used range zero: a short one by writing, since it is likely to be touched; a long one by
+/// handing its OS pages back, so that what is not touched costs nothing.
+///
+/// # Safety
+///
+/// The range is mapped, whole OS pages, and the caller's.
+unsafe fn zero(start: NonNull<u8>, bytes: usize) {
+    /// Longest range that is written.
+    const WRITTEN_MAX: usize = 4 << 20;
+    // SAFETY: by this function's contract.
+    let is_zero =
+        bytes > WRITTEN_MAX && os::dontneed_zeroes() && unsafe { os::discard(start, bytes, false) };
+    if !is_zero {
+        // SAFETY: by this function's contract.
+        unsafe { start.write_bytes(0, bytes) };
+    }
+}
+
 /// A fresh mapping, on the account's terms.
 fn map(bytes: usize, align: usize, account: &Account) -> Option<NonNull<u8>> {
     let start =
@@ -240,8 +280,13 @@ unsafe fn grow(
     let may_move = align <= os::page_bytes();
     // SAFETY: by this function's contract.
     let grown = unsafe { os::remap(start, old_bytes, new_bytes, may_move) };
-    if grown.is_none() {
-        account.refund(new_bytes - old_bytes);
+    match grown {
+        None => account.refund(new_bytes - old_bytes),
+        Some(start) if account.terms.prefault => {
+            // SAFETY: the mapping is that long now, and the caller's.
+            unsafe { os::populate(start, new_bytes) };
+        }
+        Some(_) => {}
     }
     grown
 }
@@ -255,6 +300,7 @@ impl Store {
         let Some((at, _)) = kept.min_by_key(|(_, range)| range.bytes) else {
             return self.take_refused(bytes, align);
         };
+        self.was_used = true;
         let range = self.kept[at];
         self.bytes -= bytes;
         if range.bytes == bytes {
@@ -286,6 +332,7 @@ impl Store {
     }
 
     fn push(&mut self, range: Range) {
+        self.was_used = true;
         self.kept[self.len] = range;
         self.len += 1;
         self.bytes += range.bytes;
@@ -320,6 +367,29 @@ mod tests {
         let rest = huge.alloc(3 * MIB, 1, false, account).unwrap();
         assert_eq!(rest.addr().get(), first.addr().get() + MIB);
         assert_eq!(huge.kept_bytes(), 0);
+    }
+
+    #[test]
+    fn a_zeroed_request_uses_a_kept_mapping_and_finds_it_zero() {
+        for bytes in [2 * MIB, 8 * MIB] {
+            let account = Account::for_test();
+            let huge = Huge::new(8 * MIB);
+            let used = huge.alloc(bytes, 1, false, account).unwrap();
+            // SAFETY: allocated above with this size.
+            unsafe { used.write_bytes(7, bytes) };
+            // SAFETY: as above, and not used below.
+            unsafe { huge.free(used, bytes, account) };
+            assert_eq!(huge.alloc(bytes, 1, true, account), Some(used));
+            // SAFETY: the block has that many bytes.
+            let found = unsafe { core::slice::from_raw_parts(used.as_ptr(), bytes) };
+            assert!(found.iter().all(|&byte| byte == 0));
+            // SAFETY: as above, and not used below.
+            unsafe { huge.free(used, bytes, account) };
+            huge.trim_idle(account);
+            assert_eq!(huge.kept_bytes(), bytes, "it was used");
+            huge.trim_idle(account);
+            assert_eq!(huge.kept_bytes(), 0, "nobody used it since");
+        }
     }
 
     #[test]

@@ -30,7 +30,7 @@
 //! `size_class` · `magazine` · `span` · `superslab` · `huge` · `arena` · `account` · `fatal` ·
 //! `sync` · `os`
 //!
-//! `lookup` stands beside them: it is arithmetic for generated code and uses nothing.
+//! `lookup` stands beside them: it is arithmetic for generated code.
 //!
 //! # Locks
 //!

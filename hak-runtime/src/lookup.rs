@@ -7,6 +7,8 @@
 
 use core::alloc::Layout;
 
+use crate::superslab::UNIT_BYTES;
+
 /// The key of a request. A request of no bytes gets the largest key, which no class serves.
 #[inline(always)]
 pub const fn key(layout: Layout) -> usize {
@@ -48,7 +50,8 @@ class_table!(wide_class_table, u16);
 /// classes in which a key alone does not find it. `classes` is as for [`class_table()`].
 pub fn aligned_class(classes: &[(usize, usize)], layout: Layout) -> Option<usize> {
     let serves = |bytes: usize| bytes >= layout.size() && bytes.is_multiple_of(layout.align());
-    if layout.size() == 0 {
+    // Slabs start at units, so no block is aligned to more.
+    if layout.size() == 0 || layout.align() > UNIT_BYTES {
         return None;
     }
     classes.iter().find(|&&(bytes, _)| serves(bytes)).map(|&(_, place)| place)

@@ -7,7 +7,7 @@
 
 use core::ffi::c_void;
 
-use crate::account::{Account, Purge};
+use crate::account::{Account, Purge, PurgeHow};
 use crate::fork;
 use crate::os;
 use crate::superslab;
@@ -35,10 +35,11 @@ pub(crate) fn visit(account: &Account, drain_idle: impl FnOnce()) {
     }
 }
 
-/// Returns all free units there are, due or not.
-pub(crate) fn purge_all() {
+/// Returns all free units there are, due or not, the way that the account says.
+pub(crate) fn purge_all(account: &Account) {
+    let lazily = matches!(account.terms.purge, Purge::After { how: PurgeHow::Free, .. });
     for superslab in superslab::all() {
-        if let Some(claim) = superslab::claim_now(superslab) {
+        if let Some(claim) = superslab::claim_now(superslab, lazily) {
             PURGED_BYTES.fetch_add(claim.purge(), Ordering::Relaxed);
         }
     }

@@ -2,12 +2,14 @@
 
 use core::fmt;
 
+use crate::class::each_slab;
 use crate::depot::{Depot, Depots};
 use crate::heap::Heap;
 use crate::purge;
 use crate::superslab::{self, UNIT_BYTES};
 
-/// A snapshot of one allocator with `N` classes. Takes locks for a moment, allocates nothing.
+/// A snapshot of one allocator with `N` classes. Takes locks for a moment each, looks at every slab
+/// of the process once, and allocates nothing. Figures of an allocator at work are not of one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stats<const N: usize> {
     /// Per class, from small to large.
@@ -55,9 +57,19 @@ pub struct ClassStats {
 impl<D: Depots> Heap<D> {
     /// What this heap holds now. `N` is its number of classes.
     pub fn stats<const N: usize>(&self) -> Stats<N> {
-        let mut classes = core::array::from_fn(|class| self.class_stats(class));
+        let mut classes = [ClassStats::default(); N];
+        each_slab(self.classes, |place, free| {
+            let (size, sum) = (&self.classes[place].size, &mut classes[place % self.count]);
+            sum.slabs += 1;
+            sum.slab_bytes += size.units as usize * UNIT_BYTES;
+            sum.blocks_out += (size.blocks as usize).saturating_sub(free);
+        });
+        // After the walk: what is out has been counted as supplied by now.
+        for place in 0..self.classes.len() {
+            self.add_counts(place, &mut classes[place % self.count]);
+        }
         // The statics have the hot ones first.
-        classes.sort_unstable_by_key(|class: &ClassStats| class.bytes);
+        classes.sort_unstable_by_key(|class| class.bytes);
         Stats {
             classes,
             held_bytes: self.account.held(),
@@ -69,26 +81,17 @@ impl<D: Depots> Heap<D> {
         }
     }
 
-    /// The sum over all shards.
-    fn class_stats(&self, class: usize) -> ClassStats {
-        let mut sum = ClassStats::default();
-        for shard in 0..self.shards() {
-            let (class, depot) = self.at(shard * self.count + class);
-            let (magazines, [taken, given]) = depot.map_or((0, [0; 2]), Depot::census);
-            let census = class.census();
-            let slabs = census.slabs as usize;
-            let blocks = slabs * class.size.blocks as usize;
-            sum.bytes = class.size.bytes as usize;
-            sum.slabs += slabs;
-            sum.slab_bytes += slabs * class.size.units as usize * UNIT_BYTES;
-            sum.blocks_out += blocks.saturating_sub(census.free_blocks);
-            sum.blocks_in_depot += magazines * class.size.slots as usize;
-            sum.supplied += census.supplied;
-            sum.refills += census.refills;
-            sum.exchanges += taken;
-            sum.locks += census.refills + census.settled + taken + given;
-        }
-        sum
+    /// What one shard of a class counted.
+    fn add_counts(&self, place: usize, sum: &mut ClassStats) {
+        let (class, depot) = self.at(place);
+        let (magazines, [taken, given]) = depot.map_or((0, [0; 2]), Depot::census);
+        let census = class.census();
+        sum.bytes = class.size.bytes as usize;
+        sum.blocks_in_depot += magazines * class.size.slots as usize;
+        sum.supplied += census.supplied;
+        sum.refills += census.refills;
+        sum.exchanges += taken;
+        sum.locks += census.refills + census.settled + taken + given;
     }
 }
 

@@ -67,6 +67,8 @@ struct Shared {
     clean: u32,
     /// One bit per unit that is claimed (rule 4).
     claimed: u32,
+    /// One bit per free unit that was offered to the system, which takes it when it needs memory.
+    offered: u32,
     /// Neighbours among the superslabs with the same longest free run.
     next: *mut Superslab,
     previous: *mut Superslab,
@@ -184,6 +186,7 @@ pub(crate) unsafe fn extend_run(
     let shared = unsafe { Superslab::shared(superslab) };
     shared.free &= !more;
     shared.clean &= !more;
+    shared.offered &= !more;
     Superslab::set_heads(superslab, first + units..first + wanted, first);
     pool.link(superslab);
     true
@@ -293,9 +296,9 @@ impl Superslab {
 }
 
 impl Shared {
-    /// Free units whose memory may not be zero.
+    /// Free units that the system has not got back and was not offered.
     fn dirty(&self) -> u32 {
-        self.free & !self.clean
+        self.free & !self.clean & !self.offered
     }
 }
 
@@ -340,7 +343,7 @@ mod tests {
         // SAFETY: the run is ours, and not used below.
         assert!(unsafe { free_run(run.superslab, run.first, 31, account) });
         // Other tests may have taken a few of its units meanwhile.
-        let claim = claim_now(run.superslab).expect("some of 31 free units are left");
+        let claim = claim_now(run.superslab, false).expect("some of 31 free units are left");
         let claimed = claim.units.count_ones() as usize;
         assert_eq!(claim.purge(), claimed * UNIT_BYTES);
     }

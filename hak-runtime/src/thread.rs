@@ -97,7 +97,7 @@ impl Thread {
 
     /// Takes the charge of a magazine back.
     pub(crate) fn refund(&self, account: &Account, bytes: usize) {
-        self.charged.set(self.charged.get() - bytes);
+        self.charged.set(self.charged.get().saturating_sub(bytes));
         account.refund_cache(bytes);
     }
 

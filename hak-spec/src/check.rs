@@ -10,14 +10,12 @@ type Rule = fn(&Raw, &mut Problems);
 /// A rule that needs to know the classes.
 type ClassRule = fn(&Raw, &[u32], &mut Problems);
 
-/// Each of these relies on those before it.
-const LADDER: [Rule; 5] = [
-    quantum_is_a_power_of_two,
-    steps_are_a_power_of_two,
-    linear_to_is_a_multiple_of_quantum,
-    first_step_is_a_multiple_of_quantum,
-    max_is_reached,
-];
+/// Two figures of the ladder, each by itself.
+const FIGURES: [Rule; 2] = [quantum_is_a_power_of_two, steps_are_a_power_of_two];
+
+/// Each of these relies on those before it, and on sound figures.
+const LADDER: [Rule; 3] =
+    [linear_to_is_a_multiple_of_quantum, first_step_is_a_multiple_of_quantum, max_is_reached];
 
 const SIZES: [Rule; 2] = [sizes_are_multiples_of_8, sizes_grow];
 
@@ -61,7 +59,10 @@ pub(crate) fn check(raw: &Raw, problems: &mut Problems) -> Option<Vec<u32>> {
     REST.iter().for_each(|rule| rule(raw, problems));
     until_broken(&LAYERS, raw, problems);
     let before = problems.len();
-    until_broken(&LADDER, raw, problems);
+    FIGURES.iter().for_each(|rule| rule(raw, problems));
+    if problems.len() == before {
+        until_broken(&LADDER, raw, problems);
+    }
     SIZES.iter().for_each(|rule| rule(raw, problems));
     if problems.len() == before {
         until_broken(&TOGETHER, raw, problems);

@@ -270,7 +270,8 @@ pub static KEYS: &[Key] = &[
         "cache.prewarm",
         SLOTS,
         None,
-        "Blocks fetched when a thread first uses a class. When left out: the class's refill.",
+        "Blocks fetched when a thread first uses a class, but never more than the class has slots. \
+         When left out: the class's refill.",
     ),
     key(
         "cache.depot",
@@ -366,7 +367,8 @@ pub static KEYS: &[Key] = &[
         "superslab.purge",
         "How memory that is free goes back to the operating system. What is meant is the memory of \
          whole units (empty slabs, freed spans); the address space stays. Superslabs are shared by \
-         all allocators of a program: each says by its own spec what happens to what it frees.",
+         all allocators of a program; the spec of the one that freed last in a superslab decides \
+         for all that is free in it.",
     ),
     key(
         "superslab.purge.how",

@@ -84,11 +84,6 @@ impl Class {
     pub fn tail(&self) -> u32 {
         self.units * UNIT_BYTES - self.blocks * self.bytes
     }
-
-    /// Largest power of two that divides the block size: the alignment every block has.
-    pub fn align(&self) -> u32 {
-        1 << self.bytes.trailing_zeros()
-    }
 }
 
 /// How memory comes from the system and goes back.

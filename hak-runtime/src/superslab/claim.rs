@@ -38,8 +38,11 @@ pub(crate) fn claim_due() -> Option<Claim> {
     let mut next_due = NEVER;
     let mut first_kept = ptr::null_mut();
     while let Some(first) = NonNull::new(pool.first_waiting) {
-        // SAFETY: the lock is held (rule 1).
-        let due_ms = unsafe { Superslab::shared(first) }.due_ms;
+        let (due_ms, lazily) = {
+            // SAFETY: the lock is held (rule 1).
+            let shared = unsafe { Superslab::shared(first) };
+            (shared.due_ms, shared.lazily)
+        };
         if first.as_ptr() == first_kept {
             break;
         }
@@ -49,7 +52,7 @@ pub(crate) fn claim_due() -> Option<Claim> {
             pool.wait_on(first);
             next_due = next_due.min(due_ms);
             first_kept = if first_kept.is_null() { first.as_ptr() } else { first_kept };
-        } else if let Some(claim) = pool.claim(first) {
+        } else if let Some(claim) = pool.claim(first, lazily) {
             return Some(claim);
         }
     }
@@ -58,8 +61,8 @@ pub(crate) fn claim_due() -> Option<Claim> {
 }
 
 /// Claims the dirty units of a superslab, due or not, if it has any.
-pub(crate) fn claim_now(superslab: NonNull<Superslab>) -> Option<Claim> {
-    UNITS_POOL.lock().claim(superslab)
+pub(crate) fn claim_now(superslab: NonNull<Superslab>, lazily: bool) -> Option<Claim> {
+    UNITS_POOL.lock().claim(superslab, lazily)
 }
 
 impl Claim {
@@ -81,7 +84,12 @@ impl Claim {
                 zeroed = false;
             }
         }
-        UNITS_POOL.lock().set_free(self.superslab, self.units, zeroed);
+        let mut pool = UNITS_POOL.lock();
+        pool.set_free(self.superslab, self.units, zeroed);
+        if self.lazily && bytes > 0 {
+            // SAFETY: the lock is held (rule 1).
+            unsafe { Superslab::shared(self.superslab) }.offered |= self.units;
+        }
         bytes
     }
 }
@@ -167,7 +175,7 @@ mod tests {
         let account = begin();
         let run = alloc_run(31, account).unwrap();
         assert!(free(run, run.first, 31, account));
-        let claim = claim_now(run.superslab).unwrap();
+        let claim = claim_now(run.superslab, false).unwrap();
         let claimed = claim.units.trailing_zeros();
         assert!(!free(run, claimed, 1, account), "a double free");
         claim.purge();
@@ -181,13 +189,13 @@ mod tests {
         let account = begin();
         let run = alloc_run(31, account).unwrap();
         assert!(free(run, run.first, 31, account));
-        let claim = claim_now(run.superslab).unwrap();
+        let claim = claim_now(run.superslab, false).unwrap();
         super::super::before_fork();
         // SAFETY: between the two, as a child would do it.
         unsafe { super::super::unclaim() };
         // SAFETY: follows `before_fork`.
         unsafe { super::super::after_fork() };
-        let again = claim_now(run.superslab).unwrap();
+        let again = claim_now(run.superslab, false).unwrap();
         assert_eq!(again.units & claim.units, claim.units);
         again.purge();
     }
@@ -204,7 +212,7 @@ mod tests {
             assert!(free(run, run.first, 31, account));
             let dirty = dirty_bytes();
             fake::behave(habits);
-            claim_now(run.superslab).unwrap().purge();
+            claim_now(run.superslab, false).unwrap().purge();
             fake::behave(Habits::USUAL);
             assert_eq!(dirty_bytes(), dirty);
         }
@@ -221,7 +229,7 @@ mod tests {
         fake::behave(Habits::USUAL);
         let run = alloc_run(31, account).unwrap();
         assert!(free(run, run.first, 31, account));
-        let claim = claim_now(run.superslab).unwrap();
+        let claim = claim_now(run.superslab, false).unwrap();
         std::thread::scope(|scope| {
             let taker = scope.spawn(|| {
                 fake::behave(Habits { refuse_one_in: 1, ..Habits::USUAL });

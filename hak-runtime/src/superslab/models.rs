@@ -86,7 +86,7 @@ fn a_purge_claims_only_what_no_one_uses() {
                 give(run, 1);
             }
         });
-        claim_now(superslab).map(Claim::purge);
+        claim_now(superslab, false).map(Claim::purge);
         user.join().unwrap();
         all_are_there(superslab);
     });

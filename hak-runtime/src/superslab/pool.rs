@@ -130,10 +130,12 @@ impl Units {
         self.link(superslab);
     }
 
-    /// Claims a superslab's dirty units, if it has any (rule 4).
-    pub(super) fn claim(&mut self, superslab: NonNull<Superslab>) -> Option<Claim> {
+    /// Claims a superslab's dirty units, if it has any (rule 4). To have them back for sure, those
+    /// that were only offered to the system are claimed, too.
+    pub(super) fn claim(&mut self, superslab: NonNull<Superslab>, lazily: bool) -> Option<Claim> {
         // SAFETY: `self` is only reached under the lock.
-        let units = unsafe { Superslab::shared(superslab) }.dirty();
+        let shared = unsafe { Superslab::shared(superslab) };
+        let units = if lazily { shared.dirty() } else { shared.free & !shared.clean };
         if units == 0 {
             return None;
         }
@@ -141,8 +143,8 @@ impl Units {
         // SAFETY: as above; the reference from there has ended.
         let shared = unsafe { Superslab::shared(superslab) };
         shared.free &= !units;
+        shared.offered &= !units;
         shared.claimed |= units;
-        let lazily = shared.lazily;
         self.link(superslab);
         Some(Claim { superslab, units, lazily })
     }
