@@ -9,7 +9,8 @@ use crate::purge;
 use crate::superslab::{self, UNIT_BYTES};
 
 /// A snapshot of one allocator with `N` classes. Takes locks for a moment each, looks at every slab
-/// of the process once, and allocates nothing. Figures of an allocator at work are not of one moment.
+/// of the process once, and allocates nothing. Figures of an allocator at work are not of one
+/// moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stats<const N: usize> {
     /// Per class, from small to large.
