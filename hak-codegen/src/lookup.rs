@@ -99,7 +99,8 @@ fn largest_alignment_served(classes: &[Class]) -> Option<u32> {
         let before = std::iter::once(0).chain(classes.iter().map(|class| class.bytes));
         classes.iter().zip(before).all(|(class, before)| {
             let first_key = (before / align + 1) * align;
-            // A block is aligned as its class is, but not more than its slab, which starts at a unit.
+            // A block is aligned as its size is, but no more than its slab, which starts at a
+            // unit.
             let is_aligned = class.bytes.is_multiple_of(align) && align <= UNIT_BYTES;
             first_key > class.bytes || is_aligned
         })

@@ -4,7 +4,7 @@ use loom::thread;
 
 use super::*;
 use crate::account::{Account, Terms};
-use crate::class::classes;
+use crate::class::{classes, each_slab};
 use crate::depot::depots;
 use crate::heap::Large;
 use crate::size_class::SizeClass;
@@ -82,8 +82,9 @@ fn begin() {
 fn all_are_there() {
     HEAP.drain_depots();
     assert_eq!(ACCOUNT.cached(), 0);
-    let census = CLASSES[0][0].census();
-    assert_eq!((census.slabs, census.free_blocks), (1, BLOCKS));
+    let mut slabs = Vec::new();
+    each_slab(&CLASSES[0], |_, free| slabs.push(free));
+    assert_eq!(slabs, [BLOCKS]);
     let mut blocks = [(); BLOCKS].map(|()| CLASSES[0][0].take_one());
     blocks.sort_unstable();
     assert!(!blocks[0].is_null() && blocks.windows(2).all(|pair| pair[0] != pair[1]));
