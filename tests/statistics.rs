@@ -46,6 +46,7 @@ fn figures_follow_from_operations() {
     let huge = Block::new(&Known, 3 * MIB + 1).unwrap();
     let held = 2 * UNIT + 128 * KIB + 3 * MIB + 4 * KIB;
     assert_eq!(Known::stats().held_bytes, held);
+    assert_eq!(Known::stats().in_use_bytes(), held - 2 * UNIT + 104 * 1024);
     free_all(&Known, vec![span, huge]);
     assert_eq!(Known::stats().held_bytes, held - 128 * KIB);
     assert_eq!(Known::stats().kept_bytes, 3 * MIB + 4 * KIB);
@@ -57,6 +58,7 @@ fn figures_follow_from_operations() {
     Known::flush();
     let seen = class(1024);
     assert_eq!((seen.blocks_out, seen.blocks_in_depot), (0, 0));
+    assert_eq!(Known::stats().in_use_bytes(), 0);
     Known::purge();
     let stats = Known::stats();
     assert_eq!((stats.held_bytes, stats.kept_bytes, stats.cache_bytes_max), (0, 0, 0));
@@ -157,7 +159,8 @@ fn json_has_a_key_for_each_field() {
         let names = words.filter(|word| !word.starts_with(' ')).filter_map(|w| w.split_once(": "));
         names.map(|(name, _)| name.to_owned()).collect()
     };
-    let expected = fields(format!("{stats:#?}"));
+    let mut expected = fields(format!("{stats:#?}"));
+    expected.insert("in_use_bytes".to_owned());
     assert_eq!(keys(&json), expected.iter().map(String::as_str).collect());
     let expected = fields(format!("{:#?}", stats.classes[0]));
     assert_eq!(keys(&json["classes"][0]), expected.iter().map(String::as_str).collect());

@@ -135,7 +135,18 @@ impl<const N: usize> fmt::Display for Stats<N> {
 }
 
 impl<const N: usize> Stats<N> {
-    /// The snapshot as one JSON object, with the names of the fields as keys.
+    /// Bytes that the program uses, or that its threads cache: of slabs the blocks that are out and
+    /// not in a depot, and all of spans and mappings but the kept ones.
+    pub fn in_use_bytes(&self) -> usize {
+        let unused = |class: &ClassStats| {
+            let used = class.blocks_out.saturating_sub(class.blocks_in_depot) * class.bytes;
+            class.slab_bytes.saturating_sub(used)
+        };
+        let unused: usize = self.classes.iter().map(unused).sum();
+        self.held_bytes.saturating_sub(self.kept_bytes + unused)
+    }
+
+    /// The snapshot as one JSON object, with the names of the fields as keys, and `in_use_bytes`.
     pub fn json(&self) -> impl fmt::Display {
         Json(*self)
     }
@@ -156,7 +167,7 @@ struct Json<const N: usize>(Stats<N>);
 
 impl<const N: usize> fmt::Display for Json<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("{")?;
+        write!(f, "{{\"in_use_bytes\":{},", self.0.in_use_bytes())?;
         for (name, bytes) in self.0.totals() {
             write!(f, "\"{name}\":{bytes},")?;
         }
