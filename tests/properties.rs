@@ -32,6 +32,31 @@ hak_allocator!(struct LargeClasses = {
     classes.ladder = { linear_to = 16, steps_per_doubling = 1, max = "128 KiB" },
 });
 
+hak_allocator!(struct NoLayers = { schema = 1, extends = "general", cache.layers = [] });
+hak_allocator!(struct Freelist = {
+    schema = 1, extends = "general", cache.layers = ["freelist"], cache.slots = 5
+});
+hak_allocator!(struct FreelistDepot = {
+    schema = 1, extends = "general", cache.layers = ["freelist", "depot"]
+});
+hak_allocator!(struct MagazineFreelist = {
+    schema = 1, extends = "general", cache.layers = ["magazine", "freelist"], cache.slots = 5
+});
+hak_allocator!(struct MagazineFreelistDepot = {
+    schema = 1, extends = "general", cache.layers = ["magazine", "freelist", "depot"]
+});
+hak_allocator!(struct AdaptiveMagazine = {
+    schema = 1, extends = "general", cache.adaptive = { min = 4, max = 64 }
+});
+hak_allocator!(struct AdaptiveFreelist = {
+    schema = 1, extends = "general", cache.layers = ["freelist", "depot"],
+    cache.adaptive = { min = 4, max = 64 }
+});
+hak_allocator!(struct AdaptiveLayered = {
+    schema = 1, extends = "general", cache.layers = ["magazine", "freelist"],
+    cache.adaptive = { min = 4, max = 64 }
+});
+
 // The sweep runs beside the properties, so it has allocators of its own.
 hak_allocator!(struct GeneralSwept = "specs/general.toml");
 hak_allocator!(struct WebSwept = "specs/web.toml");
@@ -107,6 +132,14 @@ properties! {
     one_class: OneClass;
     linear: Linear;
     large_classes: LargeClasses;
+    no_layers: NoLayers;
+    freelist: Freelist;
+    freelist_depot: FreelistDepot;
+    magazine_freelist: MagazineFreelist;
+    magazine_freelist_depot: MagazineFreelistDepot;
+    adaptive_magazine: AdaptiveMagazine;
+    adaptive_freelist: AdaptiveFreelist;
+    adaptive_layered: AdaptiveLayered;
 }
 
 /// The sweep in which most allocators that mis-serve alignments are caught: every size class

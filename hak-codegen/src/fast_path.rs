@@ -3,7 +3,8 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use hak_spec::{Likely, Spec};
+use crate::checks::Guarded;
+use hak_spec::{Layers, Likely, Spec};
 
 /// A branch whose condition says that the slow path is needed, hinted as the spec says.
 fn branch(usually_fast: Likely, condition: TokenStream, slow: TokenStream) -> TokenStream {
@@ -19,19 +20,36 @@ fn cold(usually_fast: Likely) -> Option<TokenStream> {
     (usually_fast == Likely::Likely).then(|| quote!(#[cold]))
 }
 
-/// The functions that serve a class.
-pub(crate) fn paths(spec: &Spec) -> TokenStream {
+/// The functions that serve a request, by its class or above all classes.
+pub(crate) fn paths(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
+    let class = if spec.layers.has_cache() { cached(spec, guarded) } else { direct() };
+    let large = large(spec, guarded);
+    let checks = guarded.functions();
+    quote!(#class #large #checks)
+}
+
+/// The functions that serve a class from a thread's cache.
+fn cached(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     let miss = branch(spec.hints.hit, quote!(bin.is_empty()), quote!(return alloc_slow(place);));
+    // A list counts first and asks then; an array asks.
+    let is_list = matches!(spec.layers, Layers::Freelist { .. });
     let full = branch(
         spec.hints.room,
-        quote!(bin.is_full()),
+        if is_list { quote!(!bin.count_in()) } else { quote!(bin.is_full()) },
         quote!(return unsafe { dealloc_slow(block, place) };),
     );
-    let [hit, room, small] = [spec.hints.hit, spec.hints.room, spec.hints.small].map(cold);
+    let [hit, room] = [spec.hints.hit, spec.hints.room].map(cold);
+    let (any, held) = (guarded.alloc(), guarded.dealloc());
+    let alloc = if any.is_some() { quote!(alloc_top) } else { quote!(alloc_class) };
+    let dealloc = if held.is_some() { quote!(dealloc_released) } else { quote!(dealloc_class) };
     quote! {
+        #any
+
+        #held
+
         /// A block of the class at a place.
         #[inline(always)]
-        unsafe fn alloc_class(place: usize) -> *mut u8 {
+        unsafe fn #alloc(place: usize) -> *mut u8 {
             CACHE.with(|cache| {
                 let bin = unsafe { cache.bin(place) };
                 #miss
@@ -41,7 +59,7 @@ pub(crate) fn paths(spec: &Spec) -> TokenStream {
 
         /// Takes back a block of the class at a place, which no one uses any more.
         #[inline(always)]
-        unsafe fn dealloc_class(block: *mut u8, place: usize) {
+        unsafe fn #dealloc(block: *mut u8, place: usize) {
             CACHE.with(|cache| {
                 let bin = unsafe { cache.bin(place) };
                 #full
@@ -49,32 +67,65 @@ pub(crate) fn paths(spec: &Spec) -> TokenStream {
             })
         }
 
-        /// `alloc_class` when the bin is empty.
+        /// The same when the bin is empty.
         #hit
         #[inline(never)]
         fn alloc_slow(place: usize) -> *mut u8 {
             CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) })
         }
 
-        /// `dealloc_class` when the bin is full.
+        /// The taking back when the bin is full.
         #room
         #[inline(never)]
         unsafe fn dealloc_slow(block: *mut u8, place: usize) {
             CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, place, block) })
         }
+    }
+}
 
+/// The functions that serve a class from its slabs.
+fn direct() -> TokenStream {
+    quote! {
+        /// A block of a class.
+        #[inline(never)]
+        unsafe fn alloc_class(class: usize) -> *mut u8 {
+            unsafe { HEAP.take(class) }
+        }
+
+        /// Takes back a block of a class, which no one uses any more.
+        #[inline(never)]
+        unsafe fn dealloc_class(block: *mut u8, class: usize) {
+            unsafe { HEAP.give_back(class, block) }
+        }
+    }
+}
+
+/// The functions above all classes.
+fn large(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
+    let small = cold(spec.hints.small);
+    let bytes = guarded.bytes(quote!(layout.size()));
+    let alloc = if spec.layers.has_cache() {
+        quote! {
+            CACHE.with(|cache| unsafe {
+                cache.alloc_large(&HEAP, #bytes, layout.align(), zeroed)
+            })
+        }
+    } else {
+        quote!(HEAP.alloc_large(#bytes, layout.align(), zeroed))
+    };
+    quote! {
         /// A request above all classes: a span or a mapping.
         #small
         #[inline(never)]
         fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
-            CACHE.with(|cache| unsafe { cache.alloc_large(&HEAP, layout, zeroed) })
+            #alloc
         }
 
         /// Takes back a span or a mapping.
         #small
         #[inline(never)]
         unsafe fn dealloc_large(start: *mut u8, layout: Layout) {
-            unsafe { HEAP.dealloc_large(start, layout.size(), layout.align()) }
+            unsafe { HEAP.dealloc_large(start, #bytes, layout.align()) }
         }
     }
 }

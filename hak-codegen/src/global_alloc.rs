@@ -3,12 +3,16 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
+use crate::checks::Guarded;
 use crate::number;
 use hak_spec::{Inline, Spec};
 
 /// The inherent methods.
-pub(crate) fn methods(name: &Ident, spec: &Spec) -> TokenStream {
+pub(crate) fn methods(name: &Ident, spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     let count = number(spec.classes.len() as u64);
+    let flush =
+        spec.layers.has_cache().then(|| quote!(CACHE.with(|cache| unsafe { cache.flush(&HEAP) });));
+    let release = guarded.flush();
     quote! {
         impl #name {
             /// What this allocator holds now. Takes its locks for a moment, allocates nothing.
@@ -18,7 +22,8 @@ pub(crate) fn methods(name: &Ident, spec: &Spec) -> TokenStream {
 
             /// Gives the free blocks that this thread and the depots keep back to their slabs.
             pub fn flush() {
-                CACHE.with(|cache| unsafe { cache.flush(&HEAP) });
+                #release
+                #flush
                 HEAP.drain_depots();
             }
 
@@ -33,36 +38,39 @@ pub(crate) fn methods(name: &Ident, spec: &Spec) -> TokenStream {
 }
 
 /// The implementation of `GlobalAlloc`.
-pub(crate) fn implementation(name: &Ident, spec: &Spec) -> TokenStream {
+pub(crate) fn implementation(name: &Ident, spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     let inline = match spec.hints.inline {
         Inline::Always => quote!(#[inline(always)]),
         Inline::Never => quote!(#[inline(never)]),
+        Inline::Constant => quote!(#[inline]),
     };
-    let realloc = realloc();
+    let bytes = guarded.bytes(quote!(layout.size()));
+    let (obtain, release) = (guarded.obtain(quote!(layout.size())), guarded.release());
+    let realloc = realloc(guarded);
     quote! {
         unsafe impl GlobalAlloc for #name {
             #inline
             unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-                match class_of(layout) {
-                    Some(place) => unsafe { alloc_class(place) },
+                match class_of(#bytes, layout.align()) {
+                    Some(place) => unsafe { #obtain },
                     None => alloc_large(layout, false),
                 }
             }
 
             #inline
             unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-                match class_of(layout) {
-                    Some(place) => unsafe { dealloc_class(block, place) },
+                match class_of(#bytes, layout.align()) {
+                    Some(place) => unsafe { #release },
                     None => unsafe { dealloc_large(block, layout) },
                 }
             }
 
             #inline
             unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-                let Some(place) = class_of(layout) else {
+                let Some(place) = class_of(#bytes, layout.align()) else {
                     return alloc_large(layout, true);
                 };
-                let block = unsafe { alloc_class(place) };
+                let block = unsafe { #obtain };
                 if !block.is_null() {
                     unsafe { ptr::write_bytes(block, 0, layout.size()) };
                 }
@@ -75,16 +83,20 @@ pub(crate) fn implementation(name: &Ident, spec: &Spec) -> TokenStream {
 }
 
 /// Resizing within a class is the short half; the other is out of line.
-fn realloc() -> TokenStream {
+fn realloc(guarded: &Guarded<'_>) -> TokenStream {
+    let (bytes, new_bytes) =
+        (guarded.bytes(quote!(layout.size())), guarded.bytes(quote!(new_size)));
+    let keep = guarded.keep();
     quote! {
         #[inline]
         unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
             let new_layout =
                 unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
-            if let (Some(place), Some(new_place)) = (class_of(layout), class_of(new_layout))
+            if let (Some(place), Some(new_place)) =
+                (class_of(#bytes, layout.align()), class_of(#new_bytes, layout.align()))
                 && place == new_place
             {
-                return block;
+                return #keep;
             }
             unsafe { realloc_slow(block, layout, new_layout) }
         }
@@ -92,7 +104,10 @@ fn realloc() -> TokenStream {
 }
 
 /// The out-of-line half of `realloc`.
-pub(crate) fn realloc_slow() -> TokenStream {
+pub(crate) fn realloc_slow(guarded: &Guarded<'_>) -> TokenStream {
+    let (bytes, new_bytes) = (guarded.bytes(quote!(size)), guarded.bytes(quote!(new_size)));
+    let (obtain, release) = (guarded.obtain(quote!(new_size)), guarded.release());
+    let inspect = guarded.inspect_before_copy();
     quote! {
         /// Resizes a block whose class changes, or that no class serves.
         #[inline(never)]
@@ -102,15 +117,16 @@ pub(crate) fn realloc_slow() -> TokenStream {
             new_layout: Layout,
         ) -> *mut u8 {
             let (size, new_size, align) = (layout.size(), new_layout.size(), layout.align());
-            let (place, new_place) = (class_of(layout), class_of(new_layout));
+            let (place, new_place) = (class_of(#bytes, align), class_of(#new_bytes, align));
+            #inspect
             if place.is_none() && new_place.is_none() {
-                let resized = unsafe { HEAP.resize_large(block, size, new_size, align) };
+                let resized = unsafe { HEAP.resize_large(block, #bytes, #new_bytes, align) };
                 if !resized.is_null() {
                     return resized;
                 }
             }
             let moved = match new_place {
-                Some(place) => unsafe { alloc_class(place) },
+                Some(place) => unsafe { #obtain },
                 None => alloc_large(new_layout, false),
             };
             if moved.is_null() {
@@ -119,7 +135,7 @@ pub(crate) fn realloc_slow() -> TokenStream {
             let kept = if size < new_size { size } else { new_size };
             unsafe { ptr::copy_nonoverlapping(block, moved, kept) };
             match place {
-                Some(place) => unsafe { dealloc_class(block, place) },
+                Some(place) => unsafe { #release },
                 None => unsafe { dealloc_large(block, layout) },
             }
             moved

@@ -4,9 +4,11 @@
 //! Comments do not survive as tokens, so what a reader of `hak expand` should know stands in doc
 //! attributes.
 
+mod checks;
 mod class_table;
 mod fast_path;
 mod global_alloc;
+mod layers;
 mod lookup;
 mod names;
 mod stub;
@@ -15,6 +17,7 @@ mod tables;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
+use checks::Guarded;
 use hak_spec::Spec;
 use names::Names;
 
@@ -79,16 +82,17 @@ pub fn expand(spec: &Spec, target: &Target) -> TokenStream {
     let name = target.type_name(&spec.name);
     let names = Names::new(&target.face);
     let order = tables::Order::of(spec);
+    let guarded = Guarded::new(spec);
     let Target { attributes, visibility, .. } = target;
     let rustdoc = class_table::rustdoc(spec, target.origin.as_deref());
-    let uses = names.uses(spec);
-    let tables = tables::tables(spec, &order, &name.to_string());
+    let uses = names.uses(spec, &guarded);
+    let tables = tables::tables(spec, &order, &guarded, &name.to_string());
     let lookup = lookup::lookup(spec, &order);
-    let paths = fast_path::paths(spec);
-    let realloc_slow = global_alloc::realloc_slow();
+    let paths = fast_path::paths(spec, &guarded);
+    let realloc_slow = global_alloc::realloc_slow(&guarded);
     let block = names::block(&name, &uses, |name| {
-        let methods = global_alloc::methods(name, spec);
-        let implementation = global_alloc::implementation(name, spec);
+        let methods = global_alloc::methods(name, spec, &guarded);
+        let implementation = global_alloc::implementation(name, spec, &guarded);
         quote! {
             #tables
             #lookup

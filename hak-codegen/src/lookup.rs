@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::number;
-use crate::tables::{BIN_WORDS, Order};
+use crate::tables::Order;
 use hak_spec::{Class, Likely, Spec, UNIT_BYTES};
 
 /// `class_of`, and the table it reads if it needs one.
@@ -18,15 +18,21 @@ pub(crate) fn lookup(spec: &Spec, order: &Order<'_>) -> TokenStream {
         Likely::Unlikely => (Some(quote!(cold_path();)), None),
         Likely::None => (None, None),
     };
+    let place_doc = match order.words {
+        1 => " The number of the class that serves a request;",
+        _ => {
+            " The place of the class that serves a request, counted in words of a thread's `CACHE`;"
+        }
+    };
     quote! {
         #table
 
-        /// The place of the class that serves a request, counted in words of a thread's `CACHE`;
+        #[doc = #place_doc]
         /// `None` when it is above all classes.
         #[inline(always)]
-        fn class_of(layout: Layout) -> Option<usize> {
+        fn class_of(size: usize, align: usize) -> Option<usize> {
             #aligned
-            let key = runtime::key(layout);
+            let key = runtime::key(size, align);
             if key < #largest {
                 #small
                 Some(#place)
@@ -49,8 +55,8 @@ fn place(order: &Order<'_>, places: &[(u32, u32)]) -> (TokenStream, TokenStream)
         && places.iter().zip(1..).all(|(&(bytes, _), nth)| bytes == nth * quantum);
     if is_linear {
         let shift = number(quantum.trailing_zeros());
-        let bin_words = number(BIN_WORDS);
-        return (TokenStream::new(), quote!((key >> #shift) * #bin_words));
+        let scale = (order.words > 1).then(|| number(order.words)).map(|words| quote!(* #words));
+        return (TokenStream::new(), quote!((key >> #shift) #scale));
     }
     // All sizes are multiples of the granule.
     let shift = places.iter().fold(0, |bits, (bytes, _)| bits | bytes).trailing_zeros();
@@ -85,9 +91,9 @@ fn aligned(classes: &[Class], places: &[(u32, u32)]) -> TokenStream {
         quote!((#bytes, #place))
     });
     quote! {
-        if layout.align() > #served {
+        if align > #served {
             cold_path();
-            return runtime::aligned_class(&[#(#pairs),*], layout);
+            return runtime::aligned_class(&[#(#pairs),*], size, align);
         }
     }
 }

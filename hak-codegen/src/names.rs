@@ -7,7 +7,9 @@
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 
-use hak_spec::{Layers, Spec};
+use crate::checks::Guarded;
+use crate::layers;
+use hak_spec::Spec;
 
 /// The paths, for one place that the crate `hak` is known by.
 pub(crate) struct Names<'a> {
@@ -20,12 +22,9 @@ impl<'a> Names<'a> {
     }
 
     /// The imports at the head of the generated block.
-    pub(crate) fn uses(&self, spec: &Spec) -> TokenStream {
+    pub(crate) fn uses(&self, spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
         let face = self.face;
-        let depot = match spec.layers {
-            Layers::Magazine => quote!(NoDepot),
-            Layers::MagazineDepot => quote!(Depot),
-        };
+        let (layers, checks) = (layers::imports(spec), guarded.imports());
         let purge = spec.superslab.purge.map(|_| quote!(Purge, PurgeHow,));
         quote! {
             use ::core::alloc::{GlobalAlloc, Layout};
@@ -35,7 +34,7 @@ impl<'a> Names<'a> {
             use ::core::ptr;
             use #face::__private as runtime;
             use runtime::{
-                Account, Cache, Class, Heap, Large, SizeClass, Stats, Terms, #purge #depot,
+                Account, Class, Heap, SizeClass, Stats, Terms, #purge #layers #checks
             };
         }
     }

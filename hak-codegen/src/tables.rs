@@ -1,18 +1,18 @@
 //! The statics of an allocator: its classes, its depots, its heap, and each thread's cache.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote};
 
-use crate::{names, number};
-use hak_spec::{Class, Layers, Purge, PurgeHow, SUPERSLAB_BYTES, Spec, Superslab, UNIT_BYTES};
-
-/// Words of a bin in a thread's cache; generated code makes sure that the runtime agrees.
-pub(crate) const BIN_WORDS: u32 = 3;
+use crate::checks::Guarded;
+use crate::{layers, names, number};
+use hak_spec::{Class, Purge, PurgeHow, SUPERSLAB_BYTES, Spec, Superslab, UNIT_BYTES};
 
 /// The order of classes in the statics and in a thread's cache: the hot ones first, as the spec
 /// lists them, so that their bins share cache lines; then the others, growing.
 pub(crate) struct Order<'a> {
     classes: Vec<&'a Class>,
+    /// What a place counts in.
+    pub(crate) words: u32,
 }
 
 impl<'a> Order<'a> {
@@ -20,7 +20,7 @@ impl<'a> Order<'a> {
         let mut classes: Vec<_> = spec.classes.iter().collect();
         // Stable, so the others keep growing.
         classes.sort_by_key(|class| class.hot.unwrap_or(u32::MAX));
-        Order { classes }
+        Order { classes, words: layers::words(spec.layers) }
     }
 
     /// Whether classes stand by size, as they do without hot ones.
@@ -29,13 +29,14 @@ impl<'a> Order<'a> {
     }
 
     /// Block size and place of each class, from small to large. A place counts in words of a
-    /// thread's cache, so that no multiplication stands between a request and its bin.
+    /// thread's cache, so that no multiplication stands between a request and its bin. Without a
+    /// cache it is the number of the class.
     pub(crate) fn places(&self) -> Vec<(u32, u32)> {
         let mut places: Vec<_> = self
             .classes
             .iter()
             .zip(0..)
-            .map(|(class, nth)| (class.bytes, nth * BIN_WORDS))
+            .map(|(class, nth)| (class.bytes, nth * self.words))
             .collect();
         places.sort_unstable();
         places
@@ -45,26 +46,27 @@ impl<'a> Order<'a> {
 const HOT_FIRST: &str = " Classes: the hot ones first, the others from small to large.";
 
 /// The statics.
-pub(crate) fn tables(spec: &Spec, order: &Order<'_>, name: &str) -> TokenStream {
+pub(crate) fn tables(
+    spec: &Spec,
+    order: &Order<'_>,
+    guarded: &Guarded<'_>,
+    name: &str,
+) -> TokenStream {
     let count = number(order.classes.len() as u64);
     let shards = number(spec.superslab.shards);
     let classes = order.classes.iter().map(|class| size_class(class));
-    let (depot_type, depots) = depots(spec, order);
-    let terms = terms(spec);
+    let depot = layers::depot(spec.layers);
+    let (depot_type, depots) = depots(spec, &depot, &[&count, &shards]);
+    let terms = guarded.terms(terms(spec));
+    let (large, large_name) = (guarded.large(), guarded.large_name());
     let spans_to = number(spec.spans_to);
     let keep = number(spec.keep);
-    let (unit, superslab) = (number(UNIT_BYTES), number(SUPERSLAB_BYTES));
-    let bin_words = number(BIN_WORDS);
-    let assert = names::assert();
     let order_of_classes =
         if order.is_by_size() { " Classes, from small to large." } else { HOT_FIRST };
+    let same_version = same_version(spec);
+    let cache = cache(spec, guarded, &count);
     quote! {
-        const _: () = #assert!(
-            runtime::UNIT_BYTES == #unit
-                && runtime::SUPERSLAB_BYTES == #superslab
-                && runtime::BIN_WORDS == #bin_words,
-            "hak-runtime and hak-codegen are of different versions"
-        );
+        #same_version
 
         /// What the allocator holds from the system, and on which terms.
         static ACCOUNT: Account = Account::new(#name, #terms);
@@ -79,13 +81,41 @@ pub(crate) fn tables(spec: &Spec, order: &Order<'_>, name: &str) -> TokenStream 
         #depots
 
         /// What all threads share. Sizes: of the largest span, and of the mappings kept for reuse.
-        static HEAP: Heap<#depot_type> =
-            Heap::new(&ACCOUNT, &CLASSES, &DEPOTS, Large::new(#spans_to, #keep));
-        runtime::thread_local! {
-            /// A thread's bins, in the order of `SIZES`.
-            static CACHE: Cache<#count> = const { Cache::new() };
-        }
+        static HEAP: Heap<#depot_type #large> =
+            Heap::new(&ACCOUNT, &CLASSES, &DEPOTS, #large_name::new(#spans_to, #keep));
+        #cache
     }
+}
+
+/// The figures that this crate and the runtime must agree on.
+fn same_version(spec: &Spec) -> TokenStream {
+    let (unit, superslab) = (number(UNIT_BYTES), number(SUPERSLAB_BYTES));
+    let words = number(layers::words(spec.layers));
+    let words =
+        layers::runtime_words(spec.layers).map(|of_runtime| quote!(&& #of_runtime == #words));
+    let assert = names::assert();
+    quote! {
+        const _: () = #assert!(
+            runtime::UNIT_BYTES == #unit && runtime::SUPERSLAB_BYTES == #superslab #words,
+            "hak-runtime and hak-codegen are of different versions"
+        );
+    }
+}
+
+/// The statics of each thread.
+fn cache(spec: &Spec, guarded: &Guarded<'_>, count: &Literal) -> TokenStream {
+    let front = layers::front(spec);
+    let cache = spec.layers.has_cache().then(|| {
+        quote! {
+            /// What a thread keeps of each class, in the order of `SIZES`.
+            static CACHE: Cache<#front, #count> = const { Cache::new() };
+        }
+    });
+    let others = guarded.thread_locals(count);
+    if cache.is_none() && others.is_empty() {
+        return TokenStream::new();
+    }
+    quote!(runtime::thread_local! { #cache #others })
 }
 
 fn size_class(class: &Class) -> TokenStream {
@@ -95,22 +125,20 @@ fn size_class(class: &Class) -> TokenStream {
 }
 
 /// The type and the static of the depots.
-fn depots(spec: &Spec, order: &Order<'_>) -> (TokenStream, TokenStream) {
-    if spec.layers == Layers::Magazine {
-        return (
-            quote!(NoDepot),
-            quote!(
-                static DEPOTS: NoDepot = NoDepot;
-            ),
+fn depots(spec: &Spec, depot: &TokenStream, counts: &[&Literal; 2]) -> (TokenStream, TokenStream) {
+    let [count, shards] = counts;
+    if !spec.layers.has_depot() {
+        let depots = quote!(
+            static DEPOTS: #depot = NoDepot::new();
         );
+        return (depot.clone(), depots);
     }
-    let count = number(order.classes.len() as u64);
-    let shards = number(spec.superslab.shards);
+    let doc = format!(" For each shard, the full {} of all classes.", layers::parcels(spec.layers));
     let depots = quote! {
-        /// For each shard, the full magazines of all classes.
-        static DEPOTS: [[Depot; #count]; #shards] = [const { runtime::depots(SIZES) }; #shards];
+        #[doc = #doc]
+        static DEPOTS: [[#depot; #count]; #shards] = [const { runtime::depots(SIZES) }; #shards];
     };
-    (quote!([[Depot; #count]; #shards]), depots)
+    (quote!([[#depot; #count]; #shards]), depots)
 }
 
 /// The terms of the allocator's account; what a spec leaves open is not written.

@@ -8,6 +8,7 @@ use crate::depot::{Depot, Depots};
 use crate::fork::{Hooks, Member};
 use crate::huge::Huge;
 use crate::os;
+use crate::parcel::Parcel;
 use crate::purge;
 use crate::span::{self, SPAN_BYTES_MAX};
 use crate::superslab::UNIT_BYTES;
@@ -77,7 +78,7 @@ impl<D: Depots> Heap<D> {
     }
 
     /// The class at a place, and its depot.
-    pub(crate) fn at(&self, place: usize) -> (&'static Class, Option<&'static Depot>) {
+    pub(crate) fn at(&self, place: usize) -> (&'static Class, Option<&'static Depot<D::Parcel>>) {
         (&self.classes[place], self.depots.of(place))
     }
 
@@ -193,15 +194,15 @@ impl<D: Depots> Heap<D> {
         self.large.huge.trim_idle(self.account);
     }
 
-    fn drain(&self, is_wanted: impl Fn(&Depot) -> bool) {
+    fn drain(&self, is_wanted: impl Fn(&Depot<D::Parcel>) -> bool) {
         for place in 0..self.classes.len() {
             let (class, Some(depot)) = self.at(place) else { continue };
             if !is_wanted(depot) {
                 continue;
             }
             while let Some(full) = depot.drain_one() {
-                // SAFETY: full magazines of a class's depot are of that class, and it is ours.
-                unsafe { class.give_back_magazine(full) };
+                // SAFETY: full parcels of a class's depot are of that class, and it is ours.
+                unsafe { D::Parcel::give_back(full, class) };
             }
         }
     }

@@ -11,9 +11,12 @@
 //! | block | one allocation's memory; all blocks of a slab have one size |
 //! | class | one block size, with its caps; classes are numbered from the smallest |
 //! | magazine | a fixed array of pointers to free blocks of one class, used as a stack |
-//! | bin | what one thread holds for one class: the loaded magazine and a spare one |
-//! | cache | all bins of one thread for one allocator |
-//! | depot | a process-wide, bounded stack of full magazines of one class |
+//! | chain | free blocks of one class, linked through their own memory |
+//! | parcel | what threads and depots exchange as a whole: a full magazine, or a full chain |
+//! | bin, list | what one thread has in front for one class: a loaded magazine, or a chain |
+//! | spares | what waits behind it: full parcels, or an empty magazine |
+//! | cache | all bins or lists of one thread for one allocator, with their spares |
+//! | depot | a process-wide, bounded stack of full parcels of one class |
 //! | slab | a run of 64 KiB units cut into blocks of one class, with one *free bit* per block |
 //! | superslab | a 2 MiB-aligned, 2 MiB region: a header with all metadata, then 31 units |
 //! | span | a large allocation: a run of units |
@@ -26,9 +29,9 @@
 //!
 //! From top to bottom; each file uses only what stands below it, and a test says so:
 //!
-//! `stats` · `bin` · `heap` · `purge` · `fork` · `thread` · `depot` · `class` · `slab` ·
-//! `size_class` · `magazine` · `span` · `superslab` · `huge` · `arena` · `account` · `fatal` ·
-//! `sync` · `os`
+//! `stats` · `cache` · `direct` · `heap` · `purge` · `fork` · `thread` · `depot` · `list` · `bin` ·
+//! `spares` · `parcel` · `chain` · `class` · `slab` · `size_class` · `magazine` · `span` ·
+//! `superslab` · `huge` · `arena` · `account` · `fatal` · `sync` · `os`
 //!
 //! `lookup` stands beside them: it is arithmetic for generated code.
 //!
@@ -50,31 +53,41 @@
 mod account;
 mod arena;
 mod bin;
+mod cache;
+mod chain;
 mod class;
 mod depot;
+mod direct;
 mod fatal;
 mod fork;
 mod heap;
 mod huge;
+mod list;
 mod lookup;
 mod magazine;
 mod os;
+mod parcel;
 mod purge;
 mod size_class;
 mod slab;
 mod span;
+mod spares;
 mod stats;
 mod superslab;
 mod sync;
 mod thread;
 
 pub use account::{Account, Purge, PurgeHow, Terms};
-pub use bin::{BIN_WORDS, Bin, Cache};
+pub use bin::{BIN_WORDS, Bin};
+pub use cache::Cache;
 pub use class::{Class, classes};
 pub use depot::{Depot, Depots, NoDepot, depots};
 pub use heap::{Heap, Large};
+pub use list::{LIST_WORDS, List};
 pub use lookup::{aligned_class, class_table, key, wide_class_table};
+pub use parcel::{Chain, FullMagazine, HalfChain};
 pub use size_class::SizeClass;
+pub use spares::{Adaptive, AtMost, Chains, Magazines};
 pub use stats::{ClassStats, Stats};
 pub use superslab::{SUPERSLAB_BYTES, UNIT_BYTES};
 

@@ -5,14 +5,12 @@
 //! (the generator makes sure, or adds a test) are found by the key, in a table with an entry for
 //! each granule of sizes.
 
-use core::alloc::Layout;
-
 use crate::superslab::UNIT_BYTES;
 
-/// The key of a request. A request of no bytes gets the largest key, which no class serves.
+/// The key of a request; `align` is a power of two. A request of no bytes gets the largest key, which no class serves.
 #[inline(always)]
-pub const fn key(layout: Layout) -> usize {
-    layout.size().wrapping_sub(1) | (layout.align() - 1)
+pub const fn key(size: usize, align: usize) -> usize {
+    size.wrapping_sub(1) | (align - 1)
 }
 
 macro_rules! class_table {
@@ -48,10 +46,10 @@ class_table!(wide_class_table, u16);
 
 /// The place of the smallest class whose blocks have the request's size and alignment, for lists of
 /// classes in which a key alone does not find it. `classes` is as for [`class_table()`].
-pub fn aligned_class(classes: &[(usize, usize)], layout: Layout) -> Option<usize> {
-    let serves = |bytes: usize| bytes >= layout.size() && bytes.is_multiple_of(layout.align());
+pub fn aligned_class(classes: &[(usize, usize)], size: usize, align: usize) -> Option<usize> {
+    let serves = |bytes: usize| bytes >= size && bytes.is_multiple_of(align);
     // Slabs start at units, so no block is aligned to more.
-    if layout.size() == 0 || layout.align() > UNIT_BYTES {
+    if size == 0 || align > UNIT_BYTES {
         return None;
     }
     classes.iter().find(|&&(bytes, _)| serves(bytes)).map(|&(_, place)| place)
@@ -70,8 +68,8 @@ mod tests {
     #[test]
     fn a_key_rounds_up_to_the_alignment() {
         for (size, align, rounded) in [(1, 1, 1), (33, 16, 48), (48, 16, 48), (1, 64, 64)] {
-            assert_eq!(key(Layout::from_size_align(size, align).unwrap()), rounded - 1);
+            assert_eq!(key(size, align), rounded - 1);
         }
-        assert_eq!(key(Layout::from_size_align(0, 4096).unwrap()), usize::MAX);
+        assert_eq!(key(0, 4096), usize::MAX);
     }
 }

@@ -1,14 +1,14 @@
 //! A magazine: a fixed array of pointers to free blocks of one class, used as a stack.
 
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 
 use crate::arena;
 
 /// Head of a magazine; its slots follow.
 #[repr(C)]
-pub(crate) struct Magazine {
-    /// The next one in a depot's list; meaningless elsewhere.
-    pub(crate) next: Option<NonNull<Magazine>>,
+pub struct Magazine {
+    /// For whoever stacks magazines (see [`parcel`](crate::parcel)).
+    link: *mut u8,
 }
 
 /// Most slots a magazine may have.
@@ -25,7 +25,7 @@ impl Magazine {
     pub(crate) fn new(slots: usize) -> Option<NonNull<Magazine>> {
         let this = arena::alloc(Self::bytes(slots))?.cast::<Magazine>();
         // SAFETY: the arena's object has room for the head.
-        unsafe { this.write(Magazine { next: None }) };
+        unsafe { this.write(Magazine { link: ptr::null_mut() }) };
         Some(this)
     }
 

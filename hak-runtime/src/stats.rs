@@ -5,6 +5,7 @@ use core::fmt;
 use crate::class::each_slab;
 use crate::depot::{Depot, Depots};
 use crate::heap::Heap;
+use crate::parcel::Parcel;
 use crate::purge;
 use crate::superslab::{self, UNIT_BYTES};
 
@@ -48,7 +49,7 @@ pub struct ClassStats {
     pub supplied: u64,
     /// Times that a thread fetched blocks from slabs.
     pub refills: u64,
-    /// Full magazines that threads got from the depot.
+    /// Full parcels that threads got from the depot.
     pub exchanges: u64,
     /// Times that a lock of this class was taken: for a refill, to or from the depot, or when a
     /// block given back changed the state of its slab.
@@ -85,10 +86,10 @@ impl<D: Depots> Heap<D> {
     /// What one shard of a class counted.
     fn add_counts(&self, place: usize, sum: &mut ClassStats) {
         let (class, depot) = self.at(place);
-        let (magazines, [taken, given]) = depot.map_or((0, [0; 2]), Depot::census);
+        let (parcels, [taken, given]) = depot.map_or((0, [0; 2]), Depot::census);
         let census = class.census();
         sum.bytes = class.size.bytes as usize;
-        sum.blocks_in_depot += magazines * class.size.slots as usize;
+        sum.blocks_in_depot += parcels * D::Parcel::blocks(&class.size);
         sum.supplied += census.supplied;
         sum.refills += census.refills;
         sum.exchanges += taken;

@@ -23,27 +23,37 @@ const SIZES: [Rule; 2] = [sizes_are_multiples_of_8, sizes_grow];
 const TOGETHER: [Rule; 4] =
     [sizes_are_not_in_the_ladder, there_is_a_class, classes_are_few, largest_class_is_aligned];
 
-const WITH_CLASSES: [ClassRule; 8] = [
-    tune_names_a_class,
+const WITH_CLASSES: [ClassRule; 4] =
+    [tune_names_a_class, hot_names_a_class, limit_holds_a_slab, spans_reach_above_classes];
+
+/// These are about counts that have no meaning without a cache.
+const WITH_A_CACHE: [ClassRule; 4] = [
     tuned_slots_fit_in_bytes,
     tuned_refill_fits_in_slots,
     tuned_prewarm_fits_in_slots,
     cache_limit_holds_a_magazine,
-    hot_names_a_class,
-    limit_holds_a_slab,
-    spans_reach_above_classes,
 ];
 
 /// Each of these relies on those before it.
-const LAYERS: [Rule; 5] = [
-    layers_are_named_once,
-    depot_has_a_layer_in_front,
-    layers_are_in_order,
-    layers_are_generated,
-    depot_is_used,
+const LAYERS: [Rule; 4] =
+    [layers_are_named_once, depot_has_a_layer_in_front, layers_are_in_order, depot_is_used];
+
+/// Each of these relies on those before it.
+const ADAPTIVE: [Rule; 3] =
+    [adaptive_has_both_bounds, adaptive_bounds_grow, adaptive_spares_are_few];
+
+const CHECKS: [Rule; 8] = [
+    alignment_and_size_need_foreign,
+    canary_and_poison_go_without_freelist,
+    random_needs_magazines,
+    random_and_quarantine_need_a_layer,
+    seed_is_used,
+    quarantine_bytes_are_used,
+    spans_to_is_used,
+    keep_is_used,
 ];
 
-const REST: [Rule; 8] = [
+const REST: [Rule; 11] = [
     name_is_given,
     name_is_an_identifier,
     summary_is_one_line,
@@ -52,12 +62,17 @@ const REST: [Rule; 8] = [
     purge_after_is_used,
     purge_helper_is_used,
     spans_are_whole_units,
+    cache_keys_need_a_layer,
+    tuned_counts_need_a_layer,
+    adaptive_replaces_slots,
 ];
 
 /// Applies every rule; gives back the class sizes when those about them hold.
 pub(crate) fn check(raw: &Raw, problems: &mut Problems) -> Option<Vec<u32>> {
     REST.iter().for_each(|rule| rule(raw, problems));
+    CHECKS.iter().for_each(|rule| rule(raw, problems));
     until_broken(&LAYERS, raw, problems);
+    until_broken(&ADAPTIVE, raw, problems);
     let before = problems.len();
     FIGURES.iter().for_each(|rule| rule(raw, problems));
     if problems.len() == before {
@@ -69,6 +84,9 @@ pub(crate) fn check(raw: &Raw, problems: &mut Problems) -> Option<Vec<u32>> {
     }
     let sizes = classes::sizes(raw).filter(|_| problems.len() == before)?;
     WITH_CLASSES.iter().for_each(|rule| rule(raw, &sizes, problems));
+    if !raw.has_no_cache() {
+        WITH_A_CACHE.iter().for_each(|rule| rule(raw, &sizes, problems));
+    }
     Some(sizes)
 }
 

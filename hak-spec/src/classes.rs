@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::checks;
 use crate::problem::{At, Located, Problems};
-use crate::raw::{Field, Ladder, Raw, Tune};
+use crate::raw::{Bounds, Field, Ladder, Raw, Tune};
 use crate::spec::{
-    Class, Hints, Inline, Layers, Likely, MID_ABOVE_BYTES, SLAB_BLOCKS_MAX, SLAB_BLOCKS_MIN,
-    SLAB_UNITS_MAX, Spec, UNIT_BYTES,
+    Class, GUARD_BYTES, Hints, Inline, Layers, Likely, MID_ABOVE_BYTES, SLAB_BLOCKS_MAX,
+    SLAB_BLOCKS_MIN, SLAB_UNITS_MAX, Spec, UNIT_BYTES,
 };
 use crate::terms;
 use crate::units::show;
@@ -86,11 +87,14 @@ pub(crate) fn must_fit_in_slots(
 }
 
 /// Units and blocks of the slabs of one class: the fewest units that hold enough blocks and waste
-/// little at the end, else those that waste least.
-pub(crate) fn slab(bytes: u32) -> (u32, u32) {
-    let cut = |units: u32| (units, (units * UNIT_BYTES / bytes).min(SLAB_BLOCKS_MAX));
+/// little at the end, else those that waste least. With `guard` a page at the end stays free.
+pub(crate) fn slab(bytes: u32, guard: bool) -> (u32, u32) {
+    let guard = if guard { GUARD_BYTES } else { 0 };
+    let cut = |units: u32| (units, ((units * UNIT_BYTES - guard) / bytes).min(SLAB_BLOCKS_MAX));
     let tail = |(units, blocks): (u32, u32)| units * UNIT_BYTES - blocks * bytes;
-    let enough = (1..=SLAB_UNITS_MAX).map(cut).filter(|(_, blocks)| *blocks >= SLAB_BLOCKS_MIN);
+    // A guard page takes the largest classes one block below the least: then no slab is larger.
+    let is_enough = |slab: &(u32, u32)| slab.1 >= SLAB_BLOCKS_MIN || slab.0 == SLAB_UNITS_MAX;
+    let enough = (1..=SLAB_UNITS_MAX).map(cut).filter(is_enough);
     let small_tail = enough.clone().find(|slab| tail(*slab) <= slab.0 * UNIT_BYTES / 8);
     // 720720 is a multiple of every number of units, so that the quotients compare exactly.
     let least = || enough.min_by_key(|slab| u64::from(tail(*slab)) * 720_720 / u64::from(slab.0));
@@ -99,7 +103,7 @@ pub(crate) fn slab(bytes: u32) -> (u32, u32) {
 
 /// The model of a spec that passed every rule; `None` when a value of it is broken.
 pub(crate) fn resolve(raw: &Raw, sizes: &[u32], files: Vec<PathBuf>) -> Option<Spec> {
-    let layers = layers(raw)?;
+    let (layers, checks) = (layers(raw)?, checks::resolve(raw)?);
     let hot = hot(raw, sizes)?;
     let classes = sizes.iter().map(|bytes| class(raw, *bytes, layers, &hot));
     let name = match &raw.name {
@@ -111,13 +115,25 @@ pub(crate) fn resolve(raw: &Raw, sizes: &[u32], files: Vec<PathBuf>) -> Option<S
         summary: raw.summary.as_ref()?.value.clone(),
         classes: classes.collect::<Option<_>>()?,
         layers,
-        hints: hints(raw)?,
-        spans_to: raw.spans_to.as_ref()?.value,
-        keep: raw.keep.as_ref()?.value,
-        cache_limit: raw.cache_limit.as_ref()?.value,
-        superslab: terms::superslab(&raw.superslab)?,
+        adaptive: spares(raw, layers)?,
+        hints: hints(raw, layers)?,
+        spans_to: if checks.maps_large() { 0 } else { raw.spans_to.as_ref()?.value },
+        keep: if checks.maps_large() { 0 } else { raw.keep.as_ref()?.value },
+        checks,
+        counters: raw.counters.as_ref()?.value,
+        profile: raw.profile.as_ref()?.value,
+        cache_limit: raw.cache_limit.as_ref()?.value.filter(|_| layers.has_cache()),
+        superslab: terms::superslab(&raw.superslab, layers)?,
         files,
     })
+}
+
+/// Most spare parcels: `Some(None)` when their number is fixed, `None` when a bound is broken.
+fn spares(raw: &Raw, layers: Layers) -> Option<Option<u32>> {
+    match raw.adaptive.as_ref()?.value.as_ref().filter(|_| layers.has_cache()) {
+        Some(bounds) => bounds.both().map(|[min, max]| Some(max.value / min.value)),
+        None => Some(None),
+    }
 }
 
 /// The hot classes in their order; those that only a base knows are left out.
@@ -127,34 +143,44 @@ fn hot(raw: &Raw, sizes: &[u32]) -> Option<Vec<u32>> {
 }
 
 fn class(raw: &Raw, bytes: u32, layers: Layers, hot: &[u32]) -> Option<Class> {
-    let tune = raw.tune(bytes);
     let hot = hot.iter().position(|size| *size == bytes);
-    let slots = slots(raw, bytes)?;
+    let [slots, refill, prewarm, depot] = match layers.has_cache() {
+        true => counts(raw, bytes, layers, hot.is_some())?,
+        false => [1, 1, 1, 0],
+    };
+    let (units, blocks) = slab(bytes, raw.is_checked("guard"));
+    let hot = hot.and_then(|at| u32::try_from(at).ok());
+    Some(Class { bytes, slots, refill, prewarm, depot, units, blocks, hot })
+}
+
+/// Slots, refill, prewarm and parcels in the depot.
+fn counts(raw: &Raw, bytes: u32, layers: Layers, is_hot: bool) -> Option<[u32; 4]> {
+    let (tune, slots) = (raw.tune(bytes), slots(raw, bytes)?);
     let refill = match own(tune, |tune| &tune.refill)? {
         Some(own) => own,
-        None => shared_refill(raw, bytes, hot.is_some())?.min(slots),
+        None => shared_refill(raw, bytes, is_hot)?.min(slots),
     };
     let prewarm = match (own(tune, |tune| &tune.prewarm)?, &raw.prewarm) {
         (Some(own), _) => own,
         (None, Some(shared)) => shared.as_ref()?.value.min(slots),
         (None, None) => refill,
     };
-    let depot = match layers {
-        Layers::Magazine => 0,
-        Layers::MagazineDepot => raw.depot.as_ref()?.value / u64::from(slots * bytes),
-    };
-    let (units, blocks) = slab(bytes);
-    let (hot, depot) = (hot.and_then(|at| u32::try_from(at).ok()), u32::try_from(depot).ok()?);
-    Some(Class { bytes, slots, refill, prewarm, depot, units, blocks, hot })
+    let parcel = u64::from(layers.parcel(slots) * bytes);
+    let depot = if layers.has_depot() { raw.depot.as_ref()?.value / parcel } else { 0 };
+    Some([slots, refill, prewarm, u32::try_from(depot).ok()?])
 }
 
-/// Blocks of one magazine of the class.
+/// Blocks of one magazine, or of one chain without magazines, of the class.
 pub(crate) fn slots(raw: &Raw, bytes: u32) -> Option<u32> {
     if let Some(own) = own(raw.tune(bytes), |tune| &tune.slots)? {
         return Some(own);
     }
+    let shared = match &raw.adaptive.as_ref()?.value {
+        Some(bounds) => bounds.min.as_ref()?,
+        None => &raw.slots,
+    };
     let room = raw.bytes.as_ref()?.value / bytes;
-    Some(raw.slots.as_ref()?.value.min(room).max(1))
+    Some(shared.as_ref()?.value.min(room).max(1))
 }
 
 fn shared_refill(raw: &Raw, bytes: u32, is_hot: bool) -> Option<u32> {
@@ -191,27 +217,50 @@ impl Raw {
     pub(crate) fn layer_names(&self) -> Option<Vec<&str>> {
         Some(self.layers.as_ref()?.value.iter().map(|layer| layer.value.as_str()).collect())
     }
-}
 
-fn layers(raw: &Raw) -> Option<Layers> {
-    match raw.layer_names()?.as_slice() {
-        ["magazine"] => Some(Layers::Magazine),
-        ["magazine", "depot"] => Some(Layers::MagazineDepot),
-        _ => None,
+    /// The bounds of `cache.adaptive`, when there are two and none is broken.
+    pub(crate) fn bounds(&self) -> Option<[&Located<u32>; 2]> {
+        self.adaptive.as_ref()?.value.as_ref()?.both()
+    }
+
+    /// Whether there is no layer at all.
+    pub(crate) fn has_no_cache(&self) -> bool {
+        self.layers.as_ref().is_some_and(|layers| layers.value.is_empty())
     }
 }
 
-fn hints(raw: &Raw) -> Option<Hints> {
+impl Bounds {
+    /// `min` and `max`; `None` when one of them is missing or broken.
+    pub(crate) fn both(&self) -> Option<[&Located<u32>; 2]> {
+        Some([self.min.as_ref()?.as_ref()?, self.max.as_ref()?.as_ref()?])
+    }
+}
+
+fn layers(raw: &Raw) -> Option<Layers> {
+    let names = raw.layer_names()?;
+    let depot = names.contains(&"depot");
+    match (names.contains(&"magazine"), names.contains(&"freelist")) {
+        (true, true) => Some(Layers::MagazineFreelist { depot }),
+        (true, false) => Some(Layers::Magazine { depot }),
+        (false, true) => Some(Layers::Freelist { depot }),
+        (false, false) => names.is_empty().then_some(Layers::None),
+    }
+}
+
+/// Without a cache nothing is found in it, or finds room there.
+fn hints(raw: &Raw, layers: Layers) -> Option<Hints> {
     let inline = match raw.inline.as_ref()?.value.as_str() {
         "never" => Inline::Never,
+        "constant" => Inline::Constant,
         _ => Inline::Always,
     };
-    Some(Hints {
-        hit: likely(&raw.hit)?,
-        room: likely(&raw.room)?,
-        small: likely(&raw.small)?,
-        inline,
-    })
+    let small = likely(&raw.small)?;
+    if !layers.has_cache() {
+        let (hit, room) = (Likely::None, Likely::None);
+        return Some(Hints { hit, room, small, inline, prefetch: false });
+    }
+    let (hit, room) = (likely(&raw.hit)?, likely(&raw.room)?);
+    Some(Hints { hit, room, small, inline, prefetch: raw.prefetch.as_ref()?.value })
 }
 
 fn likely(field: &Field<String>) -> Option<Likely> {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! text ─► load: file and bases ─► read: shape, by `keys` ─► raw: as written, merged
-//!      ─► rules: meaning ─► classes, terms: counts resolved ─► Spec
+//!      ─► rules: meaning ─► classes, checks, terms: counts resolved ─► Spec
 //! ```
 //!
 //! Every problem of a spec is found in one go; [`Report`] holds them in source order.
@@ -14,6 +14,7 @@
 //! ```
 
 mod check;
+mod checks;
 mod classes;
 #[cfg(feature = "describe")]
 pub mod describe;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::checks::CHECKS;
 use crate::keys;
 use crate::problem::{At, Located};
 use crate::read::default_of;
@@ -49,11 +50,16 @@ impl Written {
     /// Takes from a base what is not written here.
     pub(crate) fn inherit(&mut self, base: Written) {
         let own_classes = self.values.keys().any(|path| decides_classes(path));
-        for (path, value) in base.values {
-            let stays = NOT_INHERITED.contains(&path) || (own_classes && decides_classes(path));
-            if !stays {
-                self.values.entry(path).or_insert(value);
-            }
+        let own_bounds = self.values.contains_key("cache.adaptive");
+        let own_level = self.values.contains_key("validation.level");
+        let stays = |path: &str| {
+            NOT_INHERITED.contains(&path)
+                || (own_classes && decides_classes(path))
+                || (own_bounds && path.starts_with("cache.adaptive"))
+                || (own_level && CHECKS.iter().any(|check| check.path == path))
+        };
+        for (path, value) in base.values.into_iter().filter(|(path, _)| !stays(path)) {
+            self.values.entry(path).or_insert(value);
         }
         self.inherit_tunes(base.tunes);
     }
@@ -96,6 +102,8 @@ pub(crate) type Field<T> = Option<Located<T>>;
 /// A spec as written, by field.
 #[derive(Debug)]
 pub(crate) struct Raw {
+    /// All of it, by path.
+    pub(crate) values: Values,
     /// `None` when the spec is silent: then the default is the name it got from outside.
     pub(crate) name: Option<Field<String>>,
     pub(crate) default_name: String,
@@ -112,15 +120,21 @@ pub(crate) struct Raw {
     pub(crate) prewarm: Option<Field<u32>>,
     pub(crate) depot: Field<u64>,
     /// `None` for `"none"`.
+    pub(crate) adaptive: Field<Option<Bounds>>,
+    /// `None` for `"none"`.
     pub(crate) cache_limit: Field<Option<u64>>,
     pub(crate) hot: Field<Vec<Located<u32>>>,
     pub(crate) hit: Field<String>,
     pub(crate) room: Field<String>,
     pub(crate) small: Field<String>,
     pub(crate) inline: Field<String>,
+    pub(crate) prefetch: Field<bool>,
+    pub(crate) checks: Checks,
     pub(crate) superslab: Superslab,
     pub(crate) spans_to: Field<u32>,
     pub(crate) keep: Field<u64>,
+    pub(crate) counters: Field<bool>,
+    pub(crate) profile: Field<bool>,
 }
 
 /// `classes.ladder`.
@@ -138,6 +152,23 @@ pub(crate) struct Refill {
     pub(crate) hot: Field<u32>,
     pub(crate) mid: Field<u32>,
     pub(crate) default: Field<u32>,
+}
+
+/// `cache.adaptive`; a bound is `None` where it is missing.
+#[derive(Debug)]
+pub(crate) struct Bounds {
+    pub(crate) min: Option<Field<u32>>,
+    pub(crate) max: Option<Field<u32>>,
+}
+
+/// `validation`.
+#[derive(Debug)]
+pub(crate) struct Checks {
+    pub(crate) level: Field<String>,
+    /// The checks that have a key of their own, by path.
+    pub(crate) single: BTreeMap<&'static str, Field<bool>>,
+    pub(crate) quarantine_bytes: Field<u32>,
+    pub(crate) seed: Option<Field<u64>>,
 }
 
 /// `superslab`.
@@ -175,6 +206,7 @@ impl Raw {
     pub(crate) fn new(written: &Written, default_name: &str) -> Raw {
         let v = &written.values;
         Raw {
+            values: v.clone(),
             name: optional(v, "allocator.name"),
             default_name: default_name.to_owned(),
             summary: field(v, "allocator.summary"),
@@ -188,15 +220,20 @@ impl Raw {
             refill: Refill::new(v),
             prewarm: optional(v, "cache.prewarm"),
             depot: field(v, "cache.depot"),
+            adaptive: adaptive(v),
             cache_limit: field(v, "cache.limit"),
             hot: field(v, "hints.hot"),
             hit: field(v, "hints.hit"),
             room: field(v, "hints.room"),
             small: field(v, "hints.small"),
             inline: field(v, "hints.inline"),
+            prefetch: field(v, "hints.prefetch"),
+            checks: Checks::new(v),
             superslab: Superslab::new(v),
             spans_to: field(v, "large.spans_to"),
             keep: field(v, "large.keep"),
+            counters: field(v, "stats.counters"),
+            profile: field(v, "stats.profile"),
         }
     }
 }
@@ -228,6 +265,31 @@ impl Refill {
             hot: field(values, "cache.refill.hot"),
             mid: field(values, "cache.refill.mid"),
             default: field(values, "cache.refill.default"),
+        }
+    }
+}
+
+fn adaptive(values: &Values) -> Field<Option<Bounds>> {
+    let bounds = || Bounds {
+        min: optional(values, "cache.adaptive.min"),
+        max: optional(values, "cache.adaptive.max"),
+    };
+    let at = values.get("cache.adaptive").and_then(|written| written.at.clone());
+    match values.get("cache.adaptive").map(|written| &written.value) {
+        Some(Value::Table) => Some(Located { value: Some(bounds()), at }),
+        Some(Value::Broken) => None,
+        _ => Some(Located { value: None, at }),
+    }
+}
+
+impl Checks {
+    fn new(values: &Values) -> Checks {
+        let single = CHECKS.iter().map(|check| check.path);
+        Checks {
+            level: field(values, "validation.level"),
+            single: single.filter_map(|path| Some((path, optional(values, path)?))).collect(),
+            quarantine_bytes: field(values, "validation.quarantine_bytes"),
+            seed: optional(values, "validation.seed"),
         }
     }
 }

@@ -1,11 +1,15 @@
 //! From `superslab` as written to the terms on which memory comes from the system and goes back.
 
 use crate::raw;
-use crate::spec::{Purge, PurgeHow, SHARDS_AUTO, Superslab};
+use crate::spec::{Layers, Purge, PurgeHow, SHARDS_AUTO, Superslab};
 
-/// The terms of a spec that passed every rule; `None` when a value of them is broken.
-pub(crate) fn superslab(raw: &raw::Superslab) -> Option<Superslab> {
-    let shards = raw.shards.as_ref()?.value;
+/// The terms of a spec that passed every rule; `None` when a value of them is broken. Without a
+/// cache layer a thread keeps nothing, not even which shard is its own.
+pub(crate) fn superslab(raw: &raw::Superslab, layers: Layers) -> Option<Superslab> {
+    let shards = match layers {
+        Layers::None => Some(1),
+        _ => raw.shards.as_ref()?.value,
+    };
     Some(Superslab {
         shards: shards.unwrap_or(SHARDS_AUTO),
         shards_by_processors: shards.is_none(),

@@ -36,10 +36,19 @@ fn distance(a: &str, b: &str) -> usize {
 
 /// "`a`, `b` or `c`".
 pub(crate) fn any_of<S: AsRef<str>>(words: &[S]) -> String {
+    joined(words, "or")
+}
+
+/// "`a`, `b` and `c`".
+pub(crate) fn all_of<S: AsRef<str>>(words: &[S]) -> String {
+    joined(words, "and")
+}
+
+fn joined<S: AsRef<str>>(words: &[S], last_word: &str) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("`{}`", word.as_ref())).collect();
     match quoted.split_last() {
         Some((last, [])) => last.clone(),
-        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        Some((last, rest)) => format!("{} {last_word} {last}", rest.join(", ")),
         None => String::new(),
     }
 }

@@ -46,7 +46,7 @@ fn a_version_is_a_spec() {
     assert_eq!(spec.summary, "");
     assert_eq!(spec.files, Vec::<PathBuf>::new());
     assert_eq!(spec.classes.len(), 40);
-    assert_eq!(spec.layers, Layers::MagazineDepot);
+    assert_eq!(spec.layers, Layers::Magazine { depot: true });
     let hints = spec.hints;
     assert_eq!(
         (hints.hit, hints.room, hints.small),
@@ -74,7 +74,7 @@ fn general_writes_out_the_defaults() {
 fn general_writes_every_key_that_has_a_default() {
     let (_, text) = hak_spec::shipped().iter().find(|(name, _)| *name == "general").unwrap();
     let checks = |path: &str| path.starts_with("validation.") && path != "validation.level";
-    for key in hak_spec::keys::KEYS {
+    for key in hak_spec::keys::all() {
         if key.default.is_some() && !checks(key.path) {
             assert!(text.contains(&format!("{} = ", key.name())), "{} is not written", key.path);
         }
@@ -257,7 +257,7 @@ fn the_depot_counts_full_magazines() {
     let spec = with("cache = { slots = 16, depot = \"4 KiB\" }");
     assert_eq!([16, 64, 256].map(|bytes| class(&spec, bytes).depot), [16, 4, 1]);
     let without = with("cache.layers = [\"magazine\"]");
-    assert_eq!(without.layers, Layers::Magazine);
+    assert_eq!(without.layers, Layers::Magazine { depot: false });
     assert!(without.classes.iter().all(|class| class.depot == 0));
 }
 

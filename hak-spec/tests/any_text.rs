@@ -1,9 +1,9 @@
 //! Whatever stands in a spec: no panic, no empty report, and every place lies in its text.
 
-use hak_spec::{SHARDS_MAX, Spec, UNIT_BYTES, parse, shipped};
+use hak_spec::{Checks, GUARD_BYTES, Layers, SHARDS_MAX, Spec, UNIT_BYTES, parse, shipped};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::sample::select;
+use proptest::sample::{select, subsequence};
 
 /// Reads a text; checks what must hold of every answer.
 fn read(text: &str) {
@@ -11,12 +11,14 @@ fn read(text: &str) {
         Ok(spec) => {
             assert!(!spec.classes.is_empty());
             for class in &spec.classes {
-                assert!(class.bytes % 8 == 0 && class.blocks >= 8 && class.units <= 16);
+                let least = if spec.checks.guard { 7 } else { 8 };
+                assert!(class.bytes % 8 == 0 && class.blocks >= least && class.units <= 16);
                 assert!((1..=class.slots).contains(&class.refill));
                 assert!((1..=class.slots).contains(&class.prewarm));
             }
-            assert!(spec.spans_to >= spec.classes.last().unwrap().bytes);
             terms_hold(&spec);
+            layers_hold(&spec);
+            checks_hold(&spec);
         }
         Err(report) => {
             assert!(!report.problems().is_empty());
@@ -42,8 +44,37 @@ fn terms_hold(spec: &Spec) {
     }
 }
 
+/// What has no meaning without a layer is not there.
+fn layers_hold(spec: &Spec) {
+    assert!(spec.adaptive.is_none_or(|spares| (2..=64).contains(&spares)));
+    assert!(spec.layers.has_depot() || spec.classes.iter().all(|class| class.depot == 0));
+    if spec.layers == Layers::None {
+        assert!(spec.classes.iter().all(|class| class.slots == 1));
+        assert_eq!((spec.adaptive, spec.cache_limit, spec.superslab.shards), (None, None, 1));
+        assert!(!spec.hints.prefetch);
+    }
+}
+
+/// Each check has what it needs.
+fn checks_hold(spec: &Spec) {
+    let Checks { foreign, alignment, size, canary, poison, .. } = spec.checks;
+    assert!(foreign || !(alignment || size));
+    assert!(!spec.layers.has_freelist() || !(canary || poison));
+    assert!(spec.layers.has_magazine() || !spec.checks.random);
+    assert!(spec.layers.has_cache() || !spec.checks.quarantine);
+    assert_eq!(spec.checks.quarantine, spec.checks.quarantine_bytes > 0);
+    assert!(spec.checks.random || spec.checks.seed.is_none());
+    if spec.checks.maps_large() {
+        assert_eq!((spec.spans_to, spec.keep), (0, 0));
+    } else {
+        assert!(spec.spans_to >= spec.classes.last().unwrap().bytes);
+    }
+    let guard = if spec.checks.guard { GUARD_BYTES } else { 0 };
+    assert!(spec.classes.iter().all(|class| class.tail() >= guard));
+}
+
 /// Pieces from which a text looks almost like a spec.
-const PIECES: [&str; 49] = [
+const PIECES: [&str; 60] = [
     "schema = 1\n",
     "extends = ",
     "\"general\"",
@@ -93,6 +124,17 @@ const PIECES: [&str; 49] = [
     "64",
     "\"64 KiB\"",
     "\"magazine\"",
+    "\"freelist\"",
+    "adaptive = ",
+    "min = ",
+    "prefetch = ",
+    "inline = ",
+    "\"constant\"",
+    "[validation]\n",
+    "level = ",
+    "\"hardened\"",
+    "canary = ",
+    "[stats]\n",
 ];
 
 /// A shipped spec of which one part is replaced.
@@ -128,6 +170,37 @@ fn numbers() -> impl Strategy<Value = String> {
     })
 }
 
+/// A spec of good shape that extends another one and chooses layers and checks freely.
+fn choices() -> impl Strategy<Value = String> {
+    let lines = [
+        "cache.layers = []",
+        "cache.layers = [\"freelist\"]",
+        "cache.layers = [\"magazine\", \"freelist\", \"depot\"]",
+        "cache.slots = 8",
+        "cache.adaptive = { min = 4, max = 64 }",
+        "cache.depot = \"1 MiB\"",
+        "hints.prefetch = true",
+        "superslab.shards = 4",
+        "large.spans_to = \"64 KiB\"",
+        "classes.sizes = [16, 40, 131072]",
+        "validation.level = \"boundary\"",
+        "validation.level = \"full\"",
+        "validation.level = \"hardened\"",
+        "validation.foreign = false",
+        "validation.size = true",
+        "validation.poison = false",
+        "validation.canary = false",
+        "validation.random = true",
+        "validation.random = false",
+        "validation.guard = true",
+        "validation.quarantine_bytes = 64",
+        "validation.seed = 3",
+    ];
+    let bases = ["", "extends = \"general\"\n", "extends = \"tiny\"\n"];
+    (select(bases.to_vec()), subsequence(lines.to_vec(), 0..6))
+        .prop_map(|(base, lines)| format!("schema = 1\n{base}{}", lines.join("\n")))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -143,6 +216,11 @@ proptest! {
 
     #[test]
     fn damaged_specs(text in damaged()) {
+        read(&text);
+    }
+
+    #[test]
+    fn any_choices(text in choices()) {
         read(&text);
     }
 

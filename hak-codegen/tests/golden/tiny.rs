@@ -47,7 +47,9 @@ const _: () = {
     use ::core::primitive::{bool, u8, u16, usize};
     use ::core::ptr;
     use ::hak::__private as runtime;
-    use runtime::{Account, Cache, Class, Heap, Large, SizeClass, Stats, Terms, Depot};
+    use runtime::{
+        Account, Class, Heap, SizeClass, Stats, Terms, Bin, Cache, Depot, Large,
+    };
 
     const _: () = ::core::assert!(
         runtime::UNIT_BYTES == 65_536 && runtime::SUPERSLAB_BYTES == 2_097_152
@@ -101,8 +103,8 @@ const _: () = {
     );
 
     runtime::thread_local! {
-        /// A thread's bins, in the order of `SIZES`.
-        static CACHE: Cache<16> = const { Cache::new() };
+        /// What a thread keeps of each class, in the order of `SIZES`.
+        static CACHE: Cache<Bin, 16> = const { Cache::new() };
     }
 
     /// The place for each granule of sizes, made of (block size, place).
@@ -132,8 +134,8 @@ const _: () = {
 
     /// `None` when it is above all classes.
     #[inline(always)]
-    fn class_of(layout: Layout) -> Option<usize> {
-        let key = runtime::key(layout);
+    fn class_of(size: usize, align: usize) -> Option<usize> {
+        let key = runtime::key(size, align);
         if key < 4096 {
             Some(unsafe { *CLASS_OF.get_unchecked(key >> 4) } as usize)
         } else {
@@ -170,14 +172,14 @@ const _: () = {
             })
     }
 
-    /// `alloc_class` when the bin is empty.
+    /// The same when the bin is empty.
     #[cold]
     #[inline(never)]
     fn alloc_slow(place: usize) -> *mut u8 {
         CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) })
     }
 
-    /// `dealloc_class` when the bin is full.
+    /// The taking back when the bin is full.
     #[cold]
     #[inline(never)]
     unsafe fn dealloc_slow(block: *mut u8, place: usize) {
@@ -188,7 +190,10 @@ const _: () = {
     #[cold]
     #[inline(never)]
     fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
-        CACHE.with(|cache| unsafe { cache.alloc_large(&HEAP, layout, zeroed) })
+        CACHE
+            .with(|cache| unsafe {
+                cache.alloc_large(&HEAP, layout.size(), layout.align(), zeroed)
+            })
     }
 
     /// Takes back a span or a mapping.
@@ -206,7 +211,7 @@ const _: () = {
         new_layout: Layout,
     ) -> *mut u8 {
         let (size, new_size, align) = (layout.size(), new_layout.size(), layout.align());
-        let (place, new_place) = (class_of(layout), class_of(new_layout));
+        let (place, new_place) = (class_of(size, align), class_of(new_size, align));
         if place.is_none() && new_place.is_none() {
             let resized = unsafe { HEAP.resize_large(block, size, new_size, align) };
             if !resized.is_null() {
@@ -252,7 +257,7 @@ const _: () = {
     unsafe impl GlobalAlloc for Tiny {
         #[inline(never)]
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-            match class_of(layout) {
+            match class_of(layout.size(), layout.align()) {
                 Some(place) => unsafe { alloc_class(place) }
                 None => alloc_large(layout, false),
             }
@@ -260,7 +265,7 @@ const _: () = {
 
         #[inline(never)]
         unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-            match class_of(layout) {
+            match class_of(layout.size(), layout.align()) {
                 Some(place) => unsafe { dealloc_class(block, place) }
                 None => unsafe { dealloc_large(block, layout) }
             }
@@ -268,7 +273,7 @@ const _: () = {
 
         #[inline(never)]
         unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-            let Some(place) = class_of(layout) else {
+            let Some(place) = class_of(layout.size(), layout.align()) else {
                 return alloc_large(layout, true);
             };
             let block = unsafe { alloc_class(place) };
@@ -289,8 +294,8 @@ const _: () = {
                 Layout::from_size_align_unchecked(new_size, layout.align())
             };
             if let (Some(place), Some(new_place)) = (
-                class_of(layout),
-                class_of(new_layout),
+                class_of(layout.size(), layout.align()),
+                class_of(new_size, layout.align()),
             ) && place == new_place
             {
                 return block;

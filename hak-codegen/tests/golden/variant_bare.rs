@@ -1,10 +1,10 @@
 /// A memory allocator, generated from `tests/golden/variant_bare.toml`.
 ///
 /// ```text
-/// class   bytes  blocks  slab KiB    tail    step   worst  slots  refill  prewarm  depot
-///     0      32    2048        64       0       -     96%     64      16       16      0
-///     1      64    1024        64       0    100%     48%     64      16       16      0
-///     2     256     256        64       0    300%     74%     64      16       16      0
+/// class   bytes  blocks  slab KiB    tail    step   worst  slots  refill  prewarm
+///     0      32    2048        64       0       -     96%     64      16       16
+///     1      64    1024        64       0    100%     48%     64      16       16
+///     2     256     256        64       0    300%     74%     64      16       16
 /// ```
 ///
 /// - bytes: of a block. blocks: in a slab. tail: bytes at the slab's end that no block covers.
@@ -12,7 +12,6 @@
 /// - worst: share of a block that the smallest request of the class leaves unused.
 /// - slots: blocks in a magazine; a thread holds up to two magazines of a class.
 /// - refill: blocks fetched from slabs at a time. prewarm: the same at a thread's first use.
-/// - depot: full magazines kept for all threads.
 ///
 /// A request goes to the smallest class that is not below its size, rounded up to a multiple of
 /// its alignment. What is above the last class becomes a span of 64 KiB units, or a mapping.
@@ -33,8 +32,8 @@ const _: () = {
     use ::core::ptr;
     use ::hak::__private as runtime;
     use runtime::{
-        Account, Cache, Class, Heap, Large, SizeClass, Stats, Terms, Purge, PurgeHow,
-        NoDepot,
+        Account, Class, Heap, SizeClass, Stats, Terms, Purge, PurgeHow, Bin, Cache,
+        NoDepot, Large,
     };
 
     const _: () = ::core::assert!(
@@ -69,7 +68,7 @@ const _: () = {
     /// For each shard, the slabs of all classes.
     static CLASSES: [[Class; 3]; 1] = [const { runtime::classes(&ACCOUNT, SIZES) }; 1];
 
-    static DEPOTS: NoDepot = NoDepot;
+    static DEPOTS: NoDepot = NoDepot::new();
 
     /// What all threads share. Sizes: of the largest span, and of the mappings kept for reuse.
     static HEAP: Heap<NoDepot> = Heap::new(
@@ -80,8 +79,8 @@ const _: () = {
     );
 
     runtime::thread_local! {
-        /// A thread's bins, in the order of `SIZES`.
-        static CACHE: Cache<3> = const { Cache::new() };
+        /// What a thread keeps of each class, in the order of `SIZES`.
+        static CACHE: Cache<Bin, 3> = const { Cache::new() };
     }
 
     /// The place for each granule of sizes, made of (block size, place).
@@ -91,8 +90,8 @@ const _: () = {
 
     /// `None` when it is above all classes.
     #[inline(always)]
-    fn class_of(layout: Layout) -> Option<usize> {
-        let key = runtime::key(layout);
+    fn class_of(size: usize, align: usize) -> Option<usize> {
+        let key = runtime::key(size, align);
         if key < 256 {
             Some(unsafe { *CLASS_OF.get_unchecked(key >> 5) } as usize)
         } else {
@@ -127,13 +126,13 @@ const _: () = {
             })
     }
 
-    /// `alloc_class` when the bin is empty.
+    /// The same when the bin is empty.
     #[inline(never)]
     fn alloc_slow(place: usize) -> *mut u8 {
         CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) })
     }
 
-    /// `dealloc_class` when the bin is full.
+    /// The taking back when the bin is full.
     #[inline(never)]
     unsafe fn dealloc_slow(block: *mut u8, place: usize) {
         CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, place, block) })
@@ -142,7 +141,10 @@ const _: () = {
     /// A request above all classes: a span or a mapping.
     #[inline(never)]
     fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
-        CACHE.with(|cache| unsafe { cache.alloc_large(&HEAP, layout, zeroed) })
+        CACHE
+            .with(|cache| unsafe {
+                cache.alloc_large(&HEAP, layout.size(), layout.align(), zeroed)
+            })
     }
 
     /// Takes back a span or a mapping.
@@ -159,7 +161,7 @@ const _: () = {
         new_layout: Layout,
     ) -> *mut u8 {
         let (size, new_size, align) = (layout.size(), new_layout.size(), layout.align());
-        let (place, new_place) = (class_of(layout), class_of(new_layout));
+        let (place, new_place) = (class_of(size, align), class_of(new_size, align));
         if place.is_none() && new_place.is_none() {
             let resized = unsafe { HEAP.resize_large(block, size, new_size, align) };
             if !resized.is_null() {
@@ -205,7 +207,7 @@ const _: () = {
     unsafe impl GlobalAlloc for VariantBare {
         #[inline(never)]
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-            match class_of(layout) {
+            match class_of(layout.size(), layout.align()) {
                 Some(place) => unsafe { alloc_class(place) }
                 None => alloc_large(layout, false),
             }
@@ -213,7 +215,7 @@ const _: () = {
 
         #[inline(never)]
         unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-            match class_of(layout) {
+            match class_of(layout.size(), layout.align()) {
                 Some(place) => unsafe { dealloc_class(block, place) }
                 None => unsafe { dealloc_large(block, layout) }
             }
@@ -221,7 +223,7 @@ const _: () = {
 
         #[inline(never)]
         unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-            let Some(place) = class_of(layout) else {
+            let Some(place) = class_of(layout.size(), layout.align()) else {
                 return alloc_large(layout, true);
             };
             let block = unsafe { alloc_class(place) };
@@ -242,8 +244,8 @@ const _: () = {
                 Layout::from_size_align_unchecked(new_size, layout.align())
             };
             if let (Some(place), Some(new_place)) = (
-                class_of(layout),
-                class_of(new_layout),
+                class_of(layout.size(), layout.align()),
+                class_of(new_size, layout.align()),
             ) && place == new_place
             {
                 return block;

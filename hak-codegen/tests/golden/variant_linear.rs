@@ -38,8 +38,8 @@ const _: () = {
     use ::core::ptr;
     use ::hak::__private as runtime;
     use runtime::{
-        Account, Cache, Class, Heap, Large, SizeClass, Stats, Terms, Purge, PurgeHow,
-        Depot,
+        Account, Class, Heap, SizeClass, Stats, Terms, Purge, PurgeHow, Bin, Cache,
+        Depot, Large,
     };
 
     const _: () = ::core::assert!(
@@ -91,16 +91,16 @@ const _: () = {
     );
 
     runtime::thread_local! {
-        /// A thread's bins, in the order of `SIZES`.
-        static CACHE: Cache<8> = const { Cache::new() };
+        /// What a thread keeps of each class, in the order of `SIZES`.
+        static CACHE: Cache<Bin, 8> = const { Cache::new() };
     }
 
     /// The place of the class that serves a request, counted in words of a thread's `CACHE`;
 
     /// `None` when it is above all classes.
     #[inline(always)]
-    fn class_of(layout: Layout) -> Option<usize> {
-        let key = runtime::key(layout);
+    fn class_of(size: usize, align: usize) -> Option<usize> {
+        let key = runtime::key(size, align);
         if key < 256 {
             cold_path();
             Some((key >> 5) * 3)
@@ -137,14 +137,14 @@ const _: () = {
             })
     }
 
-    /// `alloc_class` when the bin is empty.
+    /// The same when the bin is empty.
     #[cold]
     #[inline(never)]
     fn alloc_slow(place: usize) -> *mut u8 {
         CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) })
     }
 
-    /// `dealloc_class` when the bin is full.
+    /// The taking back when the bin is full.
     #[cold]
     #[inline(never)]
     unsafe fn dealloc_slow(block: *mut u8, place: usize) {
@@ -154,7 +154,10 @@ const _: () = {
     /// A request above all classes: a span or a mapping.
     #[inline(never)]
     fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
-        CACHE.with(|cache| unsafe { cache.alloc_large(&HEAP, layout, zeroed) })
+        CACHE
+            .with(|cache| unsafe {
+                cache.alloc_large(&HEAP, layout.size(), layout.align(), zeroed)
+            })
     }
 
     /// Takes back a span or a mapping.
@@ -171,7 +174,7 @@ const _: () = {
         new_layout: Layout,
     ) -> *mut u8 {
         let (size, new_size, align) = (layout.size(), new_layout.size(), layout.align());
-        let (place, new_place) = (class_of(layout), class_of(new_layout));
+        let (place, new_place) = (class_of(size, align), class_of(new_size, align));
         if place.is_none() && new_place.is_none() {
             let resized = unsafe { HEAP.resize_large(block, size, new_size, align) };
             if !resized.is_null() {
@@ -217,7 +220,7 @@ const _: () = {
     unsafe impl GlobalAlloc for VariantLinear {
         #[inline(always)]
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-            match class_of(layout) {
+            match class_of(layout.size(), layout.align()) {
                 Some(place) => unsafe { alloc_class(place) }
                 None => alloc_large(layout, false),
             }
@@ -225,7 +228,7 @@ const _: () = {
 
         #[inline(always)]
         unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-            match class_of(layout) {
+            match class_of(layout.size(), layout.align()) {
                 Some(place) => unsafe { dealloc_class(block, place) }
                 None => unsafe { dealloc_large(block, layout) }
             }
@@ -233,7 +236,7 @@ const _: () = {
 
         #[inline(always)]
         unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-            let Some(place) = class_of(layout) else {
+            let Some(place) = class_of(layout.size(), layout.align()) else {
                 return alloc_large(layout, true);
             };
             let block = unsafe { alloc_class(place) };
@@ -254,8 +257,8 @@ const _: () = {
                 Layout::from_size_align_unchecked(new_size, layout.align())
             };
             if let (Some(place), Some(new_place)) = (
-                class_of(layout),
-                class_of(new_layout),
+                class_of(layout.size(), layout.align()),
+                class_of(new_size, layout.align()),
             ) && place == new_place
             {
                 return block;

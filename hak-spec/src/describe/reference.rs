@@ -2,15 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::keys::{self, KEYS, Key, Kind, Status};
-use crate::read::{expected, quoted};
-use crate::words::any_of;
+use crate::keys::{self, Key, Kind, Status};
+use crate::read::expected;
 
 /// The reference page: every key with its type, default and purpose, and how specs are merged.
 pub fn reference() -> String {
     let mut page = INTRODUCTION.to_owned();
     top_level(&mut page);
-    for key in KEYS.iter().filter(|key| matches!(key.kind, Kind::Table | Kind::Tables)) {
+    for key in keys::all().filter(|key| key.is_table()) {
         section(&mut page, key);
     }
     page.push_str(&EXTENDING.replace("SHIPPED", &crate::load::shipped_names()));
@@ -54,10 +53,15 @@ the spec that names it. A base may extend another base, but not in a circle.
 - `classes.ladder` and `classes.sizes` are one group. A spec that writes either takes neither from
   its base: with `sizes` alone there is no ladder, and what is left out of a `ladder` has the
   default of this page, not the value of the base.
+- `cache.adaptive` is a group of its own: a spec that writes it takes neither bound from its base.
+- A spec that writes `validation.level` takes no single checks from its base; with single checks
+  alone it adds them to those of the base, or takes them from it.
 - `allocator.name` and `allocator.summary` are not inherited.
 - What a base says about a class that the spec does not have (in `classes.tune` or `hints.hot`) is
-  left out. So is its `cache.depot` where the spec's layers have no depot, and its `after` and
-  `helper` of `superslab.purge` where the spec's `how` is `\"never\"`.
+  left out. So is its `cache.depot` where the spec's layers have no depot, all that is about a
+  cache where the spec's layers are `[]`, its `after` and `helper` of `superslab.purge` where the
+  spec's `how` is `\"never\"`, and its `large.spans_to` and `large.keep` where the spec asks for
+  `poison` or `guard`.
 - The result is checked as a whole. A problem points into the file that wrote the value.
 
 ";
@@ -75,13 +79,17 @@ fn section(page: &mut String, table: &Key) {
         Kind::Tables => format!("[[{}]]", table.path),
         _ => format!("[{}]", table.path),
     };
-    let _ = write!(page, "## `{header}`\n\n{}\n\n", table.doc);
+    let _ = write!(page, "## `{header}`\n\n");
+    // One that a word may stand for is a row of the table it stands in, its purpose beside it.
+    if table.kind.word().is_none() {
+        let _ = write!(page, "{}\n\n", table.doc);
+    }
     rows(page, table.path);
 }
 
 /// Whether a key is a value that may be chosen today.
 fn is_value(key: &Key) -> bool {
-    key.status == Status::Supported && !matches!(key.kind, Kind::Table | Kind::Tables)
+    key.status == Status::Supported && (!key.is_table() || key.kind.word().is_some())
 }
 
 fn rows(page: &mut String, table: &str) {
@@ -97,34 +105,17 @@ fn rows(page: &mut String, table: &str) {
     page.push('\n');
 }
 
-/// Keys of the language of which nothing, or one value only, is generated.
+/// Keys of which one value only is generated.
 fn not_yet(page: &mut String) {
     page.push_str(
-        "## Not supported yet\n\nThe language has more keys than this version generates code for. \
-         They are refused rather than ignored; the value below, where there is one, says what is \
-         done today and is accepted.\n\n| key | accepted | |\n|---|---|---|\n",
+        "## Not supported yet\n\nOther values of these keys are refused rather than ignored; the \
+         one below says what is done today.\n\n| key | accepted | |\n|---|---|---|\n",
     );
-    for key in KEYS.iter().filter(|key| key.status != Status::Supported) {
-        let value = key.default.map_or("-".to_owned(), |default| format!("`{default}`"));
-        let _ = writeln!(page, "| `{}` | {value} | {} |", key.path, key.doc);
-    }
-    for (key, now, later) in KEYS.iter().filter_map(words) {
-        let (now, later) = (any_of(&quoted(now)), any_of(&quoted(later)));
-        let _ = writeln!(page, "| `{}` | {now} | {later} will follow. |", key.path);
+    for key in keys::all().filter(|key| key.status == Status::OnlyDefault) {
+        let value = key.default.unwrap_or_default();
+        let _ = writeln!(page, "| `{}` | `{value}` | {} |", key.path, key.doc);
     }
     page.push('\n');
-}
-
-/// A supported key of words some of which are not supported.
-fn words(key: &Key) -> Option<(&Key, &[&str], &[&str])> {
-    match key.kind {
-        Kind::Word(now, later) | Kind::Words(now, later)
-            if key.status == Status::Supported && !later.is_empty() =>
-        {
-            Some((key, now, later))
-        }
-        _ => None,
-    }
 }
 
 /// How problems are shown: by one that is real.

@@ -6,7 +6,7 @@ use toml::de::DeValue;
 use crate::keys::{self, Key, Kind, Status};
 use crate::units::{self, Scale};
 
-/// The schema of a spec, as JSON text (draft 7). Keys that are not supported yet are left out.
+/// The schema of a spec, as JSON text (draft 7).
 pub fn json_schema() -> String {
     let mut root = object("", "A memory allocator: its classes, its caches and its hints.");
     root.insert("$schema".to_owned(), json!("http://json-schema.org/draft-07/schema#"));
@@ -17,9 +17,8 @@ pub fn json_schema() -> String {
 
 /// A table with the keys that stand directly in it.
 fn object(table: &str, doc: &str) -> Map<String, Value> {
-    let supported = keys::inside(table).filter(|key| key.status != Status::NotYet);
     let properties: Map<String, Value> =
-        supported.map(|key| (key.name().to_owned(), property(key))).collect();
+        keys::inside(table).map(|key| (key.name().to_owned(), property(key))).collect();
     let mut object = Map::new();
     object.insert("type".to_owned(), json!("object"));
     object.insert("description".to_owned(), json!(doc));
@@ -49,7 +48,7 @@ fn property(key: &Key) -> Value {
 /// What may stand at a key of this kind.
 fn of_kind(kind: Kind, path: &str) -> Value {
     match kind {
-        Kind::Table => unreachable!("tables are objects"),
+        Kind::Table => optional_table(path),
         Kind::Tables => {
             let mut entry = object(path, "One class and what differs for it.");
             entry.insert("required".to_owned(), json!(["size"]));
@@ -61,15 +60,24 @@ fn of_kind(kind: Kind, path: &str) -> Value {
         Kind::Bytes(min, max) => size(min, max),
         Kind::Time(..) => with_unit(&units::TIME),
         Kind::Or(word, other) => json!({ "anyOf": [{ "enum": [word] }, of_kind(*other, path)] }),
-        Kind::Word(now, _) => json!({ "enum": now }),
-        Kind::Words(now, _) => json!({
-            "type": "array", "items": { "enum": now }, "minItems": 1, "uniqueItems": true
-        }),
+        Kind::Word(words) => json!({ "enum": words }),
+        Kind::Words(words) => {
+            json!({ "type": "array", "items": { "enum": words }, "uniqueItems": true })
+        }
         Kind::Sizes => match keys::CLASS {
             Kind::Bytes(min, max) => json!({ "type": "array", "items": size(min, max) }),
             _ => unreachable!("class sizes are sizes"),
         },
     }
+}
+
+/// A table that a word stands for when it is left out: written, it needs the keys that have no
+/// default.
+fn optional_table(path: &str) -> Value {
+    let mut table = object(path, "What the word leaves out.");
+    let required = keys::inside(path).filter(|key| key.default.is_none());
+    table.insert("required".to_owned(), required.map(Key::name).collect());
+    Value::Object(table)
 }
 
 /// Bytes, or text with a unit; bounds of the latter are left to hak.

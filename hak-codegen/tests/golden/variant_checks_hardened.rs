@@ -1,0 +1,357 @@
+/// A memory allocator, generated from `tests/golden/variant_checks_hardened.toml`.
+///
+/// ```text
+/// class   bytes  blocks  slab KiB    tail    step   worst  slots  refill  prewarm  depot
+///     0      32    1920        64    4096       -     96%     64      16       16    512
+///     1      64     960        64    4096    100%     48%     64      16       16    256
+///     2     256     240        64    4096    300%     74%     64      16       16     64
+/// ```
+///
+/// - bytes: of a block. blocks: in a slab. tail: bytes at the slab's end that no block covers.
+/// - step: growth over the class before.
+/// - worst: share of a block that the smallest request of the class leaves unused.
+/// - slots: blocks in a magazine; a thread holds up to two magazines of a class.
+/// - refill: blocks fetched from slabs at a time. prewarm: the same at a thread's first use.
+/// - depot: full magazines kept for all threads.
+///
+/// A request goes to the smallest class that is not below its size, rounded up to a multiple of
+/// its alignment. What is above the last class becomes a mapping.
+/// 8 bytes are added to each request first.
+#[derive(
+    ::core::clone::Clone,
+    ::core::marker::Copy,
+    ::core::fmt::Debug,
+    ::core::default::Default
+)]
+pub struct VariantChecksHardened;
+
+#[allow(unsafe_code, unused_imports, clippy::all, clippy::pedantic, clippy::restriction)]
+const _: () = {
+    use ::core::alloc::{GlobalAlloc, Layout};
+    use ::core::hint::cold_path;
+    use ::core::option::Option::{self, None, Some};
+    use ::core::primitive::{bool, u8, u16, usize};
+    use ::core::ptr;
+    use ::hak::__private as runtime;
+    use runtime::{
+        Account, Class, Heap, SizeClass, Stats, Terms, Purge, PurgeHow, Bin, Cache,
+        Depot, CheckedLarge, checks, Canary, Poison, Quarantine, Random,
+    };
+
+    const _: () = ::core::assert!(
+        runtime::UNIT_BYTES == 65_536 && runtime::SUPERSLAB_BYTES == 2_097_152
+            && runtime::BIN_WORDS == 3,
+        "hak-runtime and hak-codegen are of different versions",
+    );
+
+    /// What the allocator holds from the system, and on which terms.
+    static ACCOUNT: Account = Account::new(
+        "VariantChecksHardened",
+        runtime::checked::<
+            CHECKS,
+        >(Terms {
+            cache_limit: 67_108_864,
+            purge: Purge::After {
+                milliseconds: 1000,
+                how: PurgeHow::DontNeed,
+                helper: false,
+            },
+            ..Terms::DEFAULT
+        }),
+    );
+
+    /// Classes, from small to large.
+    ///
+    /// [bytes, slots, refill, prewarm, depot], [units of a slab, blocks of a slab]
+    const SIZES: [SizeClass; 3] = [
+        SizeClass::new([32, 64, 16, 16, 512], [1, 1920]),
+        SizeClass::new([64, 64, 16, 16, 256], [1, 960]),
+        SizeClass::new([256, 64, 16, 16, 64], [1, 240]),
+    ];
+
+    /// For each shard, the slabs of all classes.
+    static CLASSES: [[Class; 3]; 1] = [const { runtime::classes(&ACCOUNT, SIZES) }; 1];
+
+    /// For each shard, the full magazines of all classes.
+    static DEPOTS: [[Depot; 3]; 1] = [const { runtime::depots(SIZES) }; 1];
+
+    /// What all threads share. Sizes: of the largest span, and of the mappings kept for reuse.
+    static HEAP: Heap<[[Depot; 3]; 1], CheckedLarge<CHECKS>> = Heap::new(
+        &ACCOUNT,
+        &CLASSES,
+        &DEPOTS,
+        CheckedLarge::new(0, 0),
+    );
+
+    runtime::thread_local! {
+        /// What a thread keeps of each class, in the order of `SIZES`.
+        static CACHE: Cache<Bin, 3> = const { Cache::new() };
+
+        /// Which of the cached blocks comes next.
+        static RANDOM: Random = const { Random::new(Some(7)) };
+
+        /// Freed blocks that wait: so many bytes of each class.
+        static HELD: Quarantine<3> = const { Quarantine::new(16_384) };
+    }
+
+    /// The place for each granule of sizes, made of (block size, place).
+    static CLASS_OF: [u8; 8] = runtime::class_table([(32, 0), (64, 3), (256, 6)], 5);
+
+    /// The place of the class that serves a request, counted in words of a thread's `CACHE`;
+
+    /// `None` when it is above all classes.
+    #[inline(always)]
+    fn class_of(size: usize, align: usize) -> Option<usize> {
+        let key = runtime::key(size, align);
+        if key < 256 {
+            Some(unsafe { *CLASS_OF.get_unchecked(key >> 5) } as usize)
+        } else {
+            cold_path();
+            None
+        }
+    }
+
+    /// A block of the class at a place: any of those that are cached.
+    #[inline(always)]
+    unsafe fn alloc_class(place: usize) -> *mut u8 {
+        let block = unsafe { alloc_top(place) };
+        let exchange = |cache: &Cache<_, _>, random| unsafe {
+            cache.bin(place).exchange(block, random)
+        };
+        CACHE.with(|cache| RANDOM.with(|random| exchange(cache, random)))
+    }
+
+    /// Takes back a block of the class at a place, and lets it wait.
+    #[inline(always)]
+    unsafe fn dealloc_class(block: *mut u8, place: usize) {
+        if let Some(block) = HELD
+            .with(|held| unsafe { held.hold(&HEAP, place / 3, block) })
+        {
+            unsafe { dealloc_released(block.as_ptr(), place) };
+        }
+    }
+
+    /// A block of the class at a place.
+    #[inline(always)]
+    unsafe fn alloc_top(place: usize) -> *mut u8 {
+        CACHE
+            .with(|cache| {
+                let bin = unsafe { cache.bin(place) };
+                if bin.is_empty() {
+                    cold_path();
+                    return alloc_slow(place);
+                }
+                unsafe { bin.pop() }
+            })
+    }
+
+    /// Takes back a block of the class at a place, which no one uses any more.
+    #[inline(always)]
+    unsafe fn dealloc_released(block: *mut u8, place: usize) {
+        CACHE
+            .with(|cache| {
+                let bin = unsafe { cache.bin(place) };
+                if bin.is_full() {
+                    cold_path();
+                    return unsafe { dealloc_slow(block, place) };
+                }
+                unsafe { bin.push(block) };
+            })
+    }
+
+    /// The same when the bin is empty.
+    #[cold]
+    #[inline(never)]
+    fn alloc_slow(place: usize) -> *mut u8 {
+        CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) })
+    }
+
+    /// The taking back when the bin is full.
+    #[cold]
+    #[inline(never)]
+    unsafe fn dealloc_slow(block: *mut u8, place: usize) {
+        CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, place, block) })
+    }
+
+    /// A request above all classes: a span or a mapping.
+    #[cold]
+    #[inline(never)]
+    fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
+        CACHE
+            .with(|cache| unsafe {
+                cache.alloc_large(&HEAP, layout.size() + 8, layout.align(), zeroed)
+            })
+    }
+
+    /// Takes back a span or a mapping.
+    #[cold]
+    #[inline(never)]
+    unsafe fn dealloc_large(start: *mut u8, layout: Layout) {
+        unsafe { HEAP.dealloc_large(start, layout.size() + 8, layout.align()) }
+    }
+
+    /// What is checked: a bit for each check.
+    const CHECKS: u16 = checks::FOREIGN | checks::ALIGNMENT | checks::SIZE
+        | checks::DOUBLE_FREE | checks::CANARY | checks::POISON | checks::ZERO
+        | checks::RANDOM | checks::QUARANTINE | checks::GUARD;
+    /// What is done with a block before the program gets it.
+    #[inline(never)]
+    unsafe fn hand_out(block: *mut u8, place: usize, size: usize) -> *mut u8 {
+        if block.is_null() {
+            return block;
+        }
+        unsafe { Poison::<true>::verify(&ACCOUNT, block, HEAP.block_bytes(place / 3)) };
+        unsafe { Canary::write(block, size) };
+        block
+    }
+
+    /// Ends the process if a block that the program gives back, or resizes, is not what its
+    /// layout says.
+    #[inline(always)]
+    unsafe fn inspect(block: *mut u8, place: usize, layout: Layout) {
+        unsafe {
+            HEAP.check_block::<CHECKS>(place / 3, block, layout.size(), layout.align())
+        };
+        unsafe {
+            Canary::check(&ACCOUNT, block, layout.size(), HEAP.block_bytes(place / 3))
+        };
+    }
+
+    /// A block of the same class serves the new size.
+    #[inline(never)]
+    unsafe fn keep(
+        block: *mut u8,
+        place: usize,
+        layout: Layout,
+        new_size: usize,
+    ) -> *mut u8 {
+        unsafe { inspect(block, place, layout) };
+        unsafe { Canary::write(block, new_size) };
+        block
+    }
+
+    /// What is done with a block that the program gives back.
+    #[inline(never)]
+    unsafe fn take_in(block: *mut u8, place: usize, layout: Layout) {
+        unsafe { inspect(block, place, layout) };
+        unsafe { Poison::<true>::fill(block, HEAP.block_bytes(place / 3)) };
+        unsafe { dealloc_class(block, place) }
+    }
+
+    /// Resizes a block whose class changes, or that no class serves.
+    #[inline(never)]
+    unsafe fn realloc_slow(
+        block: *mut u8,
+        layout: Layout,
+        new_layout: Layout,
+    ) -> *mut u8 {
+        let (size, new_size, align) = (layout.size(), new_layout.size(), layout.align());
+        let (place, new_place) = (
+            class_of(size + 8, align),
+            class_of(new_size + 8, align),
+        );
+        match place {
+            Some(place) => unsafe { inspect(block, place, layout) }
+            None => unsafe { HEAP.inspect_large(block, size + 8, align) }
+        }
+        if place.is_none() && new_place.is_none() {
+            let resized = unsafe {
+                HEAP.resize_large(block, size + 8, new_size + 8, align)
+            };
+            if !resized.is_null() {
+                return resized;
+            }
+        }
+        let moved = match new_place {
+            Some(place) => unsafe { hand_out(alloc_class(place), place, new_size) }
+            None => alloc_large(new_layout, false),
+        };
+        if moved.is_null() {
+            return moved;
+        }
+        let kept = if size < new_size { size } else { new_size };
+        unsafe { ptr::copy_nonoverlapping(block, moved, kept) };
+        match place {
+            Some(place) => unsafe { take_in(block, place, layout) }
+            None => unsafe { dealloc_large(block, layout) }
+        }
+        moved
+    }
+
+    impl VariantChecksHardened {
+        /// What this allocator holds now. Takes its locks for a moment, allocates nothing.
+        pub fn stats() -> Stats<3> {
+            HEAP.stats()
+        }
+
+        /// Gives the free blocks that this thread and the depots keep back to their slabs.
+        pub fn flush() {
+            HELD.with(|held| unsafe { held.flush(&HEAP) });
+            CACHE.with(|cache| unsafe { cache.flush(&HEAP) });
+            HEAP.drain_depots();
+        }
+
+        /// Returns all memory that no block is in to the system, but for what other threads
+        /// cache. Takes a while when there is much of it.
+        pub fn purge() {
+            Self::flush();
+            HEAP.purge();
+        }
+    }
+
+    unsafe impl GlobalAlloc for VariantChecksHardened {
+        #[inline(always)]
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            match class_of(layout.size() + 8, layout.align()) {
+                Some(place) => {
+                    unsafe { hand_out(alloc_class(place), place, layout.size()) }
+                }
+                None => alloc_large(layout, false),
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+            match class_of(layout.size() + 8, layout.align()) {
+                Some(place) => unsafe { take_in(block, place, layout) }
+                None => unsafe { dealloc_large(block, layout) }
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+            let Some(place) = class_of(layout.size() + 8, layout.align()) else {
+                return alloc_large(layout, true);
+            };
+            let block = unsafe { hand_out(alloc_class(place), place, layout.size()) };
+            if !block.is_null() {
+                unsafe { ptr::write_bytes(block, 0, layout.size()) };
+            }
+            block
+        }
+
+        #[inline]
+        unsafe fn realloc(
+            &self,
+            block: *mut u8,
+            layout: Layout,
+            new_size: usize,
+        ) -> *mut u8 {
+            let new_layout = unsafe {
+                Layout::from_size_align_unchecked(new_size, layout.align())
+            };
+            if let (Some(place), Some(new_place)) = (
+                class_of(layout.size() + 8, layout.align()),
+                class_of(new_size + 8, layout.align()),
+            ) && place == new_place
+            {
+                return unsafe { keep(block, place, layout, new_size) };
+            }
+            unsafe { realloc_slow(block, layout, new_layout) }
+        }
+    }
+
+    runtime::implement_allocator! {
+        VariantChecksHardened
+    }
+};

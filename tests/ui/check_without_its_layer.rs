@@ -1,0 +1,3 @@
+hak::hak_allocator!("specs/check_without_its_layer.toml");
+
+fn main() {}

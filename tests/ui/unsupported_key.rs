@@ -1,3 +1,0 @@
-hak::hak_allocator!("specs/unsupported_key.toml");
-
-fn main() {}
