@@ -66,7 +66,7 @@ fn of_a_block_that_is_cached_twice() {
 
 #[test]
 fn of_a_span() {
-    dies("of_a_span", "hak: General: double free of 100000-byte span", || {
+    dies("of_a_span", "hak: General: double free of 100000-byte block", || {
         let start = alloc(&GLOBAL, 100_000);
         free(&GLOBAL, start, 100_000);
         free(&GLOBAL, start, 100_000);

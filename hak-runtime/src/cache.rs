@@ -17,6 +17,7 @@ use core::ptr::{self, NonNull};
 use crate::class::Class;
 use crate::depot::{Depot, Depots, Given};
 use crate::heap::Heap;
+use crate::large::Larges;
 use crate::parcel::Parcel;
 use crate::spares::Bound;
 use crate::thread::Thread;
@@ -35,7 +36,7 @@ pub trait Front: Sized + 'static {
 
     #[doc(hidden)]
     /// Serves an alloc that found the front empty; null when the system has no memory.
-    fn alloc<D: Depots<Parcel = Self::Parcel>>(slow: &Slow<'_, Self, D>) -> *mut u8;
+    fn alloc<D: Depots<Parcel = Self::Parcel>, L: Larges>(slow: &Slow<'_, Self, D, L>) -> *mut u8;
 
     #[doc(hidden)]
     /// Serves a dealloc that found the front full.
@@ -43,18 +44,20 @@ pub trait Front: Sized + 'static {
     /// # Safety
     ///
     /// `block` is of the class, owned by the caller, and not used after this call.
-    unsafe fn dealloc<D: Depots<Parcel = Self::Parcel>>(
-        slow: &Slow<'_, Self, D>,
+    unsafe fn dealloc<D: Depots<Parcel = Self::Parcel>, L: Larges>(
+        slow: &Slow<'_, Self, D, L>,
         block: NonNull<u8>,
     );
 
     #[doc(hidden)]
     /// Gives everything back: it is as it was at first.
-    fn unload<D: Depots<Parcel = Self::Parcel>>(slow: &Slow<'_, Self, D>);
+    fn unload<D: Depots<Parcel = Self::Parcel>, L: Larges>(slow: &Slow<'_, Self, D, L>);
 
     #[doc(hidden)]
     /// A full parcel that waits; it is the caller's, and the front is no longer charged for it.
-    fn release<D: Depots<Parcel = Self::Parcel>>(slow: &Slow<'_, Self, D>) -> Option<NonNull<u8>>;
+    fn release<D: Depots<Parcel = Self::Parcel>, L: Larges>(
+        slow: &Slow<'_, Self, D, L>,
+    ) -> Option<NonNull<u8>>;
 
     #[doc(hidden)]
     /// How many parcels may wait, and how many do.
@@ -104,9 +107,9 @@ impl<F: Front, const N: usize> Cache<F, N> {
     ///
     /// 1. `place` is as for [`Cache::bin`], and the heap has `N` classes.
     /// 2. The cache is in this thread's storage, and used with this heap only.
-    pub unsafe fn alloc_slow<D: Depots<Parcel = F::Parcel>>(
+    pub unsafe fn alloc_slow<D: Depots<Parcel = F::Parcel>, L: Larges>(
         &self,
-        heap: &'static Heap<D>,
+        heap: &'static Heap<D, L>,
         place: usize,
     ) -> *mut u8 {
         let slow = Slow::new(self, heap, place / Self::WORDS);
@@ -121,9 +124,9 @@ impl<F: Front, const N: usize> Cache<F, N> {
     ///
     /// 1. and 2. as for [`Cache::alloc_slow`].
     /// 3. `block` is of that class, owned by the caller, and not used after this call.
-    pub unsafe fn dealloc_slow<D: Depots<Parcel = F::Parcel>>(
+    pub unsafe fn dealloc_slow<D: Depots<Parcel = F::Parcel>, L: Larges>(
         &self,
-        heap: &'static Heap<D>,
+        heap: &'static Heap<D, L>,
         place: usize,
         block: *mut u8,
     ) {
@@ -139,9 +142,9 @@ impl<F: Front, const N: usize> Cache<F, N> {
     /// # Safety
     ///
     /// As for [`Cache::alloc_slow`], number 2.
-    pub unsafe fn alloc_large<D: Depots<Parcel = F::Parcel>>(
+    pub unsafe fn alloc_large<D: Depots<Parcel = F::Parcel>, L: Larges>(
         &self,
-        heap: &'static Heap<D>,
+        heap: &'static Heap<D, L>,
         bytes: usize,
         align: usize,
         zeroed: bool,
@@ -160,35 +163,42 @@ impl<F: Front, const N: usize> Cache<F, N> {
     /// # Safety
     ///
     /// As for [`Cache::alloc_slow`].
-    pub unsafe fn flush<D: Depots<Parcel = F::Parcel>>(&self, heap: &'static Heap<D>) {
+    pub unsafe fn flush<D: Depots<Parcel = F::Parcel>, L: Larges>(
+        &self,
+        heap: &'static Heap<D, L>,
+    ) {
         // Every allocator has a class.
         Slow::new(self, heap, 0).unload_all();
     }
 }
 
 /// A slow path under way: one class, and all that serves it.
-pub struct Slow<'a, F: Front, D: Depots> {
+pub struct Slow<'a, F: Front, D: Depots, L: Larges> {
     front: &'a F,
     spares: &'a F::Spares,
     /// All fronts of the cache, and their spares.
     all: (&'a [F], &'a [F::Spares]),
     thread: &'a Thread,
-    heap: &'static Heap<D>,
+    heap: &'static Heap<D, L>,
     /// Which class, counted within a shard.
     index: usize,
     class: &'static Class,
     depot: Option<&'static Depot<D::Parcel>>,
 }
 
-impl<'a, F: Front, D: Depots<Parcel = F::Parcel>> Slow<'a, F, D> {
-    fn new<const N: usize>(cache: &'a Cache<F, N>, heap: &'static Heap<D>, index: usize) -> Self {
+impl<'a, F: Front, D: Depots<Parcel = F::Parcel>, L: Larges> Slow<'a, F, D, L> {
+    fn new<const N: usize>(
+        cache: &'a Cache<F, N>,
+        heap: &'static Heap<D, L>,
+        index: usize,
+    ) -> Self {
         Self::of((&cache.fronts, &cache.spares), &cache.thread, heap, index)
     }
 
     fn of(
         all: (&'a [F], &'a [F::Spares]),
         thread: &'a Thread,
-        heap: &'static Heap<D>,
+        heap: &'static Heap<D, L>,
         index: usize,
     ) -> Self {
         let (class, depot) = heap.at(thread.shard.get() * heap.count + index);
@@ -333,7 +343,7 @@ impl<'a, F: Front, D: Depots<Parcel = F::Parcel>> Slow<'a, F, D> {
         self.thread.heap.set(ptr::from_ref(self.heap).cast());
         self.thread.bins.set(self.all.0.as_ptr().cast());
         self.thread.spares.set(self.all.1.as_ptr().cast());
-        self.thread.enter(retire::<F, D>)
+        self.thread.enter(retire::<F, D, L>)
     }
 }
 
@@ -342,11 +352,11 @@ impl<'a, F: Front, D: Depots<Parcel = F::Parcel>> Slow<'a, F, D> {
 /// # Safety
 ///
 /// `record` was entered by [`Slow::enter`] of the same types in this thread.
-unsafe fn retire<F: Front, D: Depots<Parcel = F::Parcel>>(record: *const Thread) {
+unsafe fn retire<F: Front, D: Depots<Parcel = F::Parcel>, L: Larges>(record: *const Thread) {
     // SAFETY: by this function's contract.
     let thread = unsafe { &*record };
     // SAFETY: `enter` put the heap there.
-    let heap: &'static Heap<D> = unsafe { &*thread.heap.get().cast() };
+    let heap: &'static Heap<D, L> = unsafe { &*thread.heap.get().cast() };
     // SAFETY: `enter` put the cache's fronts there, one for each class of a shard.
     let fronts = unsafe { core::slice::from_raw_parts(thread.bins.get().cast::<F>(), heap.count) };
     let spares = thread.spares.get().cast::<F::Spares>();

@@ -5,8 +5,9 @@ use core::ptr::NonNull;
 
 use crate::depot::Depots;
 use crate::heap::Heap;
+use crate::large::Larges;
 
-impl<D: Depots> Heap<D> {
+impl<D: Depots, L: Larges> Heap<D, L> {
     /// A block of a class; null when the system has no memory.
     ///
     /// # Safety

@@ -1,17 +1,20 @@
 //! A heap: all that is process-wide of one allocator, and its way for large requests.
 
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 use core::ptr::{self, NonNull};
 
 use crate::account::Account;
 use crate::class::Class;
 use crate::depot::{Depot, Depots};
 use crate::fork::{Hooks, Member};
-use crate::huge::Huge;
+use crate::large::{Large, Larges};
+use crate::misuse::{Block, Request};
 use crate::os;
 use crate::parcel::Parcel;
 use crate::purge;
-use crate::span::{self, SPAN_BYTES_MAX};
-use crate::superslab::UNIT_BYTES;
+use crate::small_block;
 use crate::sync::Ordering;
 
 /// Beyond what any machine's address space has: no use in freeing something for such a request.
@@ -21,45 +24,24 @@ const POSSIBLE_BYTES_MAX: usize = 1 << 47;
 ///
 /// Classes and depots come in shards: copies of the whole list, each for some of the threads, so
 /// that fewer threads meet at a lock. A slab belongs to the shard it was made for.
-pub struct Heap<D: Depots> {
+pub struct Heap<D: Depots, L: Larges = Large> {
     pub(crate) account: &'static Account,
     /// Classes of one shard.
     pub(crate) count: usize,
     pub(crate) classes: &'static [Class],
     pub(crate) depots: &'static D,
-    pub(crate) large: Large,
+    pub(crate) large: L,
     member: Member,
 }
 
-/// How requests above all classes are served.
-pub struct Large {
-    /// Requests up to this size become spans.
-    spans_to: usize,
-    pub(crate) huge: Huge,
-}
-
-impl Large {
-    /// Spans up to `spans_to` bytes, then mappings, of which `keep` bytes are kept when freed.
-    #[must_use]
-    pub const fn new(spans_to: usize, keep: usize) -> Self {
-        assert!(spans_to <= SPAN_BYTES_MAX, "a span is at most half a superslab");
-        Large { spans_to, huge: Huge::new(keep) }
-    }
-
-    /// Whether a request becomes a span: it is short enough, and units are aligned enough.
-    fn is_span(&self, bytes: usize, align: usize) -> bool {
-        bytes <= self.spans_to && align <= UNIT_BYTES
-    }
-}
-
-impl<D: Depots> Heap<D> {
+impl<D: Depots, L: Larges> Heap<D, L> {
     /// A heap that holds nothing yet.
     #[must_use]
     pub const fn new<const N: usize, const S: usize>(
         account: &'static Account,
         classes: &'static [[Class; N]; S],
         depots: &'static D,
-        large: Large,
+        large: L,
     ) -> Self {
         let classes = classes.as_flattened();
         Heap { account, count: N, classes, depots, large, member: Member::new() }
@@ -96,14 +78,14 @@ impl<D: Depots> Heap<D> {
     /// `align` is a power of two. A request of no bytes gets a span that is never touched.
     pub fn alloc_large(&'static self, bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
         self.register();
-        let bytes = bytes.max(1);
-        let mut start = self.try_alloc_large(bytes, align, zeroed);
-        if start.is_null() && self.is_possible(bytes, align) {
+        let request = Request { bytes, align };
+        let mut start = self.large.alloc(request, zeroed, self.account);
+        if start.is_none() && self.is_possible(bytes, align) {
             self.scavenge();
-            start = self.try_alloc_large(bytes, align, zeroed);
+            start = self.large.alloc(request, zeroed, self.account);
         }
         self.visit();
-        start
+        start.map_or(ptr::null_mut(), NonNull::as_ptr)
     }
 
     /// Whether freeing something may help a request.
@@ -118,21 +100,6 @@ impl<D: Depots> Heap<D> {
         purge::visit(self.account, || self.drain_idle());
     }
 
-    fn try_alloc_large(&self, bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
-        if !self.large.is_span(bytes, align) {
-            let memory = self.large.huge.alloc(bytes, align, zeroed, self.account);
-            return memory.map_or(ptr::null_mut(), NonNull::as_ptr);
-        }
-        let Some((start, clean)) = span::alloc(bytes, self.account) else {
-            return ptr::null_mut();
-        };
-        if zeroed && !clean {
-            // SAFETY: the span has at least `bytes`, and is ours.
-            unsafe { start.write_bytes(0, bytes) };
-        }
-        start.as_ptr()
-    }
-
     /// Takes back what [`Heap::alloc_large`] gave.
     ///
     /// # Safety
@@ -140,14 +107,9 @@ impl<D: Depots> Heap<D> {
     /// `start` came from this heap for `bytes` and `align`, and no one uses it after this call.
     pub unsafe fn dealloc_large(&self, start: *mut u8, bytes: usize, align: usize) {
         let Some(start) = NonNull::new(start) else { return };
-        let bytes = bytes.max(1);
-        if !self.large.is_span(bytes, align) {
-            // SAFETY: by this function's contract.
-            unsafe { self.large.huge.free(start, bytes, self.account) };
+        let (request, small) = (Request { bytes, align }, |at| self.small_block(at));
         // SAFETY: by this function's contract.
-        } else if !unsafe { span::free(start, bytes, self.account) } {
-            self.account.die(format_args!("double free of {bytes}-byte span {start:p}"));
-        }
+        unsafe { self.large.dealloc(start, request, self.account, small) };
         self.visit();
     }
 
@@ -167,18 +129,16 @@ impl<D: Depots> Heap<D> {
         align: usize,
     ) -> *mut u8 {
         let Some(place) = NonNull::new(start) else { return start };
-        let (old_bytes, new_bytes) = (old_bytes.max(1), new_bytes.max(1));
-        let (huge, account) = (&self.large.huge, self.account);
-        match (self.large.is_span(old_bytes, align), self.large.is_span(new_bytes, align)) {
-            // SAFETY: by (1) and (2).
-            (true, true) if unsafe { span::resize(place, old_bytes, new_bytes, account) } => start,
-            (false, false) => {
-                // SAFETY: by (1) and (2).
-                let moved = unsafe { huge.resize(place, old_bytes, new_bytes, align, account) };
-                moved.map_or(ptr::null_mut(), NonNull::as_ptr)
-            }
-            _ => ptr::null_mut(),
-        }
+        let (request, small) = (Request { bytes: old_bytes, align }, |at| self.small_block(at));
+        // SAFETY: by (1) and (2).
+        let moved = unsafe { self.large.resize(place, request, new_bytes, self.account, small) };
+        moved.map_or(ptr::null_mut(), NonNull::as_ptr)
+    }
+
+    /// The small block of this heap that an address lies in, for the words about a misuse.
+    #[cold]
+    fn small_block(&self, address: NonNull<u8>) -> Option<Block> {
+        small_block::at(self.classes, address)
     }
 
     /// Gives the blocks of all depots back to their slabs.
@@ -191,7 +151,7 @@ impl<D: Depots> Heap<D> {
     #[cold]
     fn drain_idle(&self) {
         self.drain(Depot::is_idle);
-        self.large.huge.trim_idle(self.account);
+        self.large.trim_idle(self.account);
     }
 
     fn drain(&self, is_wanted: impl Fn(&Depot<D::Parcel>) -> bool) {
@@ -211,7 +171,7 @@ impl<D: Depots> Heap<D> {
     pub(crate) fn scavenge(&self) {
         self.drain_depots();
         self.classes.iter().for_each(Class::trim);
-        self.large.huge.trim(self.account);
+        self.large.trim(self.account);
     }
 
     /// Returns all memory that no block is in to the system. What other threads cache stays.
@@ -224,22 +184,22 @@ impl<D: Depots> Heap<D> {
         Hooks {
             heap: ptr::from_ref(self).cast(),
             account: self.account,
-            lock_classes: lock_classes::<D>,
-            lock_huge: lock_huge::<D>,
-            unlock_classes: unlock_classes::<D>,
-            unlock_huge: unlock_huge::<D>,
-            drain_idle: drain_idle::<D>,
+            lock_classes: lock_classes::<D, L>,
+            lock_huge: lock_huge::<D, L>,
+            unlock_classes: unlock_classes::<D, L>,
+            unlock_huge: unlock_huge::<D, L>,
+            drain_idle: drain_idle::<D, L>,
         }
     }
 }
 
 /// # Safety
 ///
-/// For this and the next three: `heap` is a `Heap<D>`, and the caller is a fork handler that calls
-/// them in order.
-unsafe fn lock_classes<D: Depots>(heap: *const ()) {
+/// For this and the next three: `heap` is a `Heap<D, L>`, and the caller is a fork handler that
+/// calls them in order.
+unsafe fn lock_classes<D: Depots, L: Larges>(heap: *const ()) {
     // SAFETY: by this function's contract.
-    let heap = unsafe { &*heap.cast::<Heap<D>>() };
+    let heap = unsafe { &*heap.cast::<Heap<D, L>>() };
     (0..heap.classes.len()).filter_map(|place| heap.depots.of(place)).for_each(Depot::before_fork);
     heap.classes.iter().for_each(Class::before_fork);
 }
@@ -247,35 +207,35 @@ unsafe fn lock_classes<D: Depots>(heap: *const ()) {
 /// # Safety
 ///
 /// As for [`lock_classes`].
-unsafe fn lock_huge<D: Depots>(heap: *const ()) {
+unsafe fn lock_huge<D: Depots, L: Larges>(heap: *const ()) {
     // SAFETY: by this function's contract.
-    unsafe { &*heap.cast::<Heap<D>>() }.large.huge.before_fork();
+    unsafe { &*heap.cast::<Heap<D, L>>() }.large.before_fork();
 }
 
 /// # Safety
 ///
-/// `heap` is a `Heap<D>`.
-unsafe fn drain_idle<D: Depots>(heap: *const ()) {
+/// `heap` is a `Heap<D, L>`.
+unsafe fn drain_idle<D: Depots, L: Larges>(heap: *const ()) {
     // SAFETY: by this function's contract.
-    unsafe { &*heap.cast::<Heap<D>>() }.drain_idle();
+    unsafe { &*heap.cast::<Heap<D, L>>() }.drain_idle();
 }
 
 /// # Safety
 ///
 /// As for [`lock_classes`].
-unsafe fn unlock_huge<D: Depots>(heap: *const ()) {
+unsafe fn unlock_huge<D: Depots, L: Larges>(heap: *const ()) {
     // SAFETY: by this function's contract.
-    let heap = unsafe { &*heap.cast::<Heap<D>>() };
+    let heap = unsafe { &*heap.cast::<Heap<D, L>>() };
     // SAFETY: follows `lock_huge`.
-    unsafe { heap.large.huge.after_fork() };
+    unsafe { heap.large.after_fork() };
 }
 
 /// # Safety
 ///
 /// As for [`lock_classes`].
-unsafe fn unlock_classes<D: Depots>(heap: *const ()) {
+unsafe fn unlock_classes<D: Depots, L: Larges>(heap: *const ()) {
     // SAFETY: by this function's contract.
-    let heap = unsafe { &*heap.cast::<Heap<D>>() };
+    let heap = unsafe { &*heap.cast::<Heap<D, L>>() };
     // SAFETY: follows `lock_classes`.
     heap.classes.iter().for_each(|class| unsafe { class.after_fork() });
     let depots = (0..heap.classes.len()).filter_map(|place| heap.depots.of(place));

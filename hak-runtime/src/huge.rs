@@ -236,7 +236,7 @@ impl Huge {
 /// # Safety
 ///
 /// The range is mapped, whole OS pages, and the caller's.
-unsafe fn zero(start: NonNull<u8>, bytes: usize) {
+pub(crate) unsafe fn zero(start: NonNull<u8>, bytes: usize) {
     /// Longest range that is written.
     const WRITTEN_MAX: usize = 4 << 20;
     // SAFETY: by this function's contract.
@@ -252,15 +252,25 @@ unsafe fn zero(start: NonNull<u8>, bytes: usize) {
 fn map(bytes: usize, align: usize, account: &Account) -> Option<NonNull<u8>> {
     let start =
         if align <= os::page_bytes() { os::map(bytes) } else { os::map_aligned(bytes, align) }?;
+    // SAFETY: just mapped with this size.
+    unsafe { advise(start, bytes, account) };
+    Some(start)
+}
+
+/// Says of a fresh mapping what the account's terms are.
+///
+/// # Safety
+///
+/// The range is mapped, whole OS pages, and the caller's.
+pub(crate) unsafe fn advise(start: NonNull<u8>, bytes: usize, account: &Account) {
     if account.terms.huge_pages {
-        // SAFETY: just mapped with this size.
+        // SAFETY: by this function's contract.
         unsafe { os::advise_huge_pages(start, bytes) };
     }
     if account.terms.prefault {
-        // SAFETY: just mapped with this size.
+        // SAFETY: by this function's contract.
         unsafe { os::populate(start, bytes) };
     }
-    Some(start)
 }
 
 /// Makes a mapping larger, moving it if its alignment allows.

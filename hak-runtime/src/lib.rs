@@ -21,6 +21,7 @@
 //! | superslab | a 2 MiB-aligned, 2 MiB region: a header with all metadata, then 31 units |
 //! | span | a large allocation: a run of units |
 //! | huge | an allocation with a mapping of its own |
+//! | registry | the record of large blocks, of an allocator that checks them |
 //! | heap | all that is process-wide of one allocator: its classes, depots and huge mappings |
 //!
 //! "OS page" is the kernel's page. A bare "page" is never used.
@@ -30,16 +31,17 @@
 //! From top to bottom; each file uses only what stands below it, and a test says so:
 //!
 //! `stats` · `cache` · `direct` · `heap` · `purge` · `fork` · `thread` · `depot` · `list` · `bin` ·
-//! `spares` · `parcel` · `chain` · `class` · `slab` · `size_class` · `magazine` · `span` ·
-//! `superslab` · `huge` · `arena` · `account` · `fatal` · `sync` · `os`
+//! `spares` · `parcel` · `chain` · `small_block` · `class` · `slab` · `size_class` · `magazine` ·
+//! `checked_large` · `large` · `span` · `superslab` · `huge` · `arena` · `account` · `misuse` ·
+//! `checks` · `fatal` · `sync` · `os`
 //!
 //! `lookup` stands beside them: it is arithmetic for generated code.
 //!
 //! # Locks
 //!
 //! A thread that holds a lock takes only locks that stand later in this list:
-//! members → thread key → depot → class → units → huge → arena. Nothing is called back while one is
-//! held. A fork takes them all, in this order.
+//! members → thread key → depot → class → units → huge → registry → arena. Nothing is called back
+//! while one is held. A fork takes them all, in this order.
 
 #![warn(clippy::pedantic)]
 #![allow(
@@ -55,6 +57,8 @@ mod arena;
 mod bin;
 mod cache;
 mod chain;
+mod checked_large;
+pub mod checks;
 mod class;
 mod depot;
 mod direct;
@@ -62,14 +66,17 @@ mod fatal;
 mod fork;
 mod heap;
 mod huge;
+mod large;
 mod list;
 mod lookup;
 mod magazine;
+mod misuse;
 mod os;
 mod parcel;
 mod purge;
 mod size_class;
 mod slab;
+mod small_block;
 mod span;
 mod spares;
 mod stats;
@@ -80,11 +87,14 @@ mod thread;
 pub use account::{Account, Purge, PurgeHow, Terms};
 pub use bin::{BIN_WORDS, Bin};
 pub use cache::Cache;
+pub use checked_large::CheckedLarge;
 pub use class::{Class, classes};
 pub use depot::{Depot, Depots, NoDepot, depots};
-pub use heap::{Heap, Large};
+pub use heap::Heap;
+pub use large::{Large, Larges};
 pub use list::{LIST_WORDS, List};
 pub use lookup::{aligned_class, class_table, key, wide_class_table};
+pub use misuse::{Block, Found, Request};
 pub use parcel::{Chain, FullMagazine, HalfChain};
 pub use size_class::SizeClass;
 pub use spares::{Adaptive, AtMost, Chains, Magazines};

@@ -5,6 +5,7 @@ use core::fmt;
 use crate::class::each_slab;
 use crate::depot::{Depot, Depots};
 use crate::heap::Heap;
+use crate::large::Larges;
 use crate::parcel::Parcel;
 use crate::purge;
 use crate::superslab::{self, UNIT_BYTES};
@@ -19,7 +20,8 @@ pub struct Stats<const N: usize> {
     /// Bytes of units and mappings that this allocator holds: slabs, spans, and huge mappings, the
     /// kept ones included.
     pub held_bytes: usize,
-    /// Bytes of freed huge mappings that this allocator keeps for reuse.
+    /// Bytes of freed huge mappings that this allocator keeps for reuse, and of freed blocks in
+    /// quarantine that the system has not got back.
     pub kept_bytes: usize,
     /// Bytes that the magazines of all threads hold at most.
     pub cache_bytes_max: usize,
@@ -56,7 +58,7 @@ pub struct ClassStats {
     pub locks: u64,
 }
 
-impl<D: Depots> Heap<D> {
+impl<D: Depots, L: Larges> Heap<D, L> {
     /// What this heap holds now. `N` is its number of classes.
     pub fn stats<const N: usize>(&self) -> Stats<N> {
         let mut classes = [ClassStats::default(); N];
@@ -75,7 +77,7 @@ impl<D: Depots> Heap<D> {
         Stats {
             classes,
             held_bytes: self.account.held(),
-            kept_bytes: self.large.huge.kept_bytes(),
+            kept_bytes: self.large.kept_bytes(),
             cache_bytes_max: self.account.cached(),
             superslab_bytes: superslab::mapped_bytes(),
             dirty_bytes: superslab::dirty_bytes(),

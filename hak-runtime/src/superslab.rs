@@ -158,6 +158,20 @@ pub(crate) unsafe fn free_run(
     true
 }
 
+/// Units in use of the run that starts at `first`: none when it is free. For words about a misuse.
+#[cold]
+pub(crate) fn run_units(superslab: NonNull<Superslab>, first: u32) -> u32 {
+    let _pool = UNITS_POOL.lock();
+    // SAFETY: the lock is held (rule 1).
+    let shared = unsafe { Superslab::shared(superslab) };
+    let unused = shared.free | shared.claimed;
+    // SAFETY: the lock is held (rule 2).
+    let head = |unit| unsafe { Superslab::head(superslab, unit) };
+    let units = first..u32::BITS;
+    let used = units.take_while(|&unit| unused & (1 << unit) == 0 && head(unit) == first);
+    u32::try_from(used.count()).unwrap_or(0)
+}
+
 /// Makes the run at `first` longer, from `units` to `wanted`, when the units behind it are free.
 ///
 /// # Safety

@@ -9,6 +9,7 @@ use super::{Front, Slow};
 use crate::bin::Bin;
 use crate::chain;
 use crate::depot::Depots;
+use crate::large::Larges;
 use crate::magazine::Magazine;
 use crate::parcel::{HalfChain, Parcel};
 use crate::spares::{Bound, Chains};
@@ -20,7 +21,7 @@ impl<B: Bound> Front for Bin<Chains<B>> {
     const NEW: Self = Bin::new();
     const NO_SPARES: Chains<B> = Chains::NONE;
 
-    fn alloc<D: Depots<Parcel = HalfChain>>(slow: &Slow<'_, Self, D>) -> *mut u8 {
+    fn alloc<D: Depots<Parcel = HalfChain>, L: Larges>(slow: &Slow<'_, Self, D, L>) -> *mut u8 {
         let first_use = slow.front.loaded().is_none();
         let Some(loaded) = slow.front.loaded().or_else(|| slow.equip()) else {
             return slow.class.take_one();
@@ -37,7 +38,10 @@ impl<B: Bound> Front for Bin<Chains<B>> {
         unsafe { slow.front.pop() }
     }
 
-    unsafe fn dealloc<D: Depots<Parcel = HalfChain>>(slow: &Slow<'_, Self, D>, block: NonNull<u8>) {
+    unsafe fn dealloc<D: Depots<Parcel = HalfChain>, L: Larges>(
+        slow: &Slow<'_, Self, D, L>,
+        block: NonNull<u8>,
+    ) {
         if let Some(loaded) = slow.front.loaded() {
             slow.unload_half(loaded);
         } else if slow.equip().is_none() {
@@ -48,12 +52,14 @@ impl<B: Bound> Front for Bin<Chains<B>> {
         unsafe { slow.front.push(block.as_ptr()) };
     }
 
-    fn unload<D: Depots<Parcel = HalfChain>>(slow: &Slow<'_, Self, D>) {
+    fn unload<D: Depots<Parcel = HalfChain>, L: Larges>(slow: &Slow<'_, Self, D, L>) {
         slow.unload_array();
         slow.unload_chains();
     }
 
-    fn release<D: Depots<Parcel = HalfChain>>(slow: &Slow<'_, Self, D>) -> Option<NonNull<u8>> {
+    fn release<D: Depots<Parcel = HalfChain>, L: Larges>(
+        slow: &Slow<'_, Self, D, L>,
+    ) -> Option<NonNull<u8>> {
         slow.release_chain()
     }
 
@@ -62,7 +68,7 @@ impl<B: Bound> Front for Bin<Chains<B>> {
     }
 }
 
-impl<B: Bound, D: Depots<Parcel = HalfChain>> Slow<'_, Bin<Chains<B>>, D> {
+impl<B: Bound, D: Depots<Parcel = HalfChain>, L: Larges> Slow<'_, Bin<Chains<B>>, D, L> {
     /// Makes a full chain the contents of the empty array.
     fn load_chain(&self, loaded: NonNull<Magazine>, full: NonNull<u8>) {
         let count = HalfChain::blocks(&self.class.size);

@@ -5,6 +5,7 @@ use core::ptr::{self, NonNull};
 use super::{Front, Slow};
 use crate::chain;
 use crate::depot::{Depots, Given};
+use crate::large::Larges;
 use crate::list::List;
 use crate::parcel::{Chain, Parcel};
 use crate::spares::{Bound, Chains};
@@ -16,7 +17,7 @@ impl<B: Bound> Front for List<Chains<B>> {
     const NEW: Self = List::new();
     const NO_SPARES: Chains<B> = Chains::NONE;
 
-    fn alloc<D: Depots<Parcel = Chain>>(slow: &Slow<'_, Self, D>) -> *mut u8 {
+    fn alloc<D: Depots<Parcel = Chain>, L: Larges>(slow: &Slow<'_, Self, D, L>) -> *mut u8 {
         let first_use = slow.front.is_unused();
         if first_use && !slow.equip() {
             return slow.class.take_one();
@@ -29,7 +30,10 @@ impl<B: Bound> Front for List<Chains<B>> {
         unsafe { slow.front.pop() }
     }
 
-    unsafe fn dealloc<D: Depots<Parcel = Chain>>(slow: &Slow<'_, Self, D>, block: NonNull<u8>) {
+    unsafe fn dealloc<D: Depots<Parcel = Chain>, L: Larges>(
+        slow: &Slow<'_, Self, D, L>,
+        block: NonNull<u8>,
+    ) {
         let full = slow.front.chain();
         slow.front.load(None, 0);
         if let Some(full) = full {
@@ -45,7 +49,7 @@ impl<B: Bound> Front for List<Chains<B>> {
         unsafe { slow.front.push(block.as_ptr()) };
     }
 
-    fn unload<D: Depots<Parcel = Chain>>(slow: &Slow<'_, Self, D>) {
+    fn unload<D: Depots<Parcel = Chain>, L: Larges>(slow: &Slow<'_, Self, D, L>) {
         if slow.front.is_unused() {
             return;
         }
@@ -57,7 +61,9 @@ impl<B: Bound> Front for List<Chains<B>> {
         slow.unload_chains();
     }
 
-    fn release<D: Depots<Parcel = Chain>>(slow: &Slow<'_, Self, D>) -> Option<NonNull<u8>> {
+    fn release<D: Depots<Parcel = Chain>, L: Larges>(
+        slow: &Slow<'_, Self, D, L>,
+    ) -> Option<NonNull<u8>> {
         slow.release_chain()
     }
 
@@ -66,7 +72,7 @@ impl<B: Bound> Front for List<Chains<B>> {
     }
 }
 
-impl<B: Bound, D: Depots<Parcel = Chain>> Slow<'_, List<Chains<B>>, D> {
+impl<B: Bound, D: Depots<Parcel = Chain>, L: Larges> Slow<'_, List<Chains<B>>, D, L> {
     /// Gives an unused list its room; false when this thread may not cache.
     #[cold]
     fn equip(&self) -> bool {
@@ -89,7 +95,7 @@ impl<B: Bound, D: Depots<Parcel = Chain>> Slow<'_, List<Chains<B>>, D> {
 }
 
 /// What all fronts do with the chains behind them.
-impl<F, B: Bound, D: Depots<Parcel = F::Parcel>> Slow<'_, F, D>
+impl<F, B: Bound, D: Depots<Parcel = F::Parcel>, L: Larges> Slow<'_, F, D, L>
 where
     F: Front<Spares = Chains<B>>,
 {

@@ -6,6 +6,7 @@ use core::ptr::{self, NonNull};
 use super::{Front, Slow};
 use crate::bin::Bin;
 use crate::depot::{Depots, Given};
+use crate::large::Larges;
 use crate::magazine::Magazine;
 use crate::parcel::FullMagazine;
 use crate::spares::{Bound, MagazineSpares, Magazines, OneSpare};
@@ -19,24 +20,24 @@ macro_rules! bin_with_spares {
             const NEW: Self = Bin::new();
             const NO_SPARES: $spares = MagazineSpares::NONE;
 
-            fn alloc<D: Depots<Parcel = FullMagazine>>(slow: &Slow<'_, Self, D>) -> *mut u8 {
+            fn alloc<D: Depots<Parcel = FullMagazine>, L: Larges>(slow: &Slow<'_, Self, D, L>) -> *mut u8 {
                 alloc(slow)
             }
 
-            unsafe fn dealloc<D: Depots<Parcel = FullMagazine>>(
-                slow: &Slow<'_, Self, D>,
+            unsafe fn dealloc<D: Depots<Parcel = FullMagazine>, L: Larges>(
+                slow: &Slow<'_, Self, D, L>,
                 block: NonNull<u8>,
             ) {
                 // SAFETY: by this function's contract.
                 unsafe { dealloc(slow, block) };
             }
 
-            fn unload<D: Depots<Parcel = FullMagazine>>(slow: &Slow<'_, Self, D>) {
+            fn unload<D: Depots<Parcel = FullMagazine>, L: Larges>(slow: &Slow<'_, Self, D, L>) {
                 unload(slow);
             }
 
-            fn release<D: Depots<Parcel = FullMagazine>>(
-                slow: &Slow<'_, Self, D>,
+            fn release<D: Depots<Parcel = FullMagazine>, L: Larges>(
+                slow: &Slow<'_, Self, D, L>,
             ) -> Option<NonNull<u8>> {
                 let full = slow.spares.pop_full()?;
                 slow.refund_magazine();
@@ -53,7 +54,7 @@ macro_rules! bin_with_spares {
 bin_with_spares!(OneSpare,);
 bin_with_spares!(Magazines<B>, <B: Bound>);
 
-fn alloc<S: MagazineSpares, D>(slow: &Slow<'_, Bin<S>, D>) -> *mut u8
+fn alloc<S: MagazineSpares, D, L: Larges>(slow: &Slow<'_, Bin<S>, D, L>) -> *mut u8
 where
     Bin<S>: Front<Spares = S, Parcel = FullMagazine>,
     D: Depots<Parcel = FullMagazine>,
@@ -82,8 +83,10 @@ where
 /// # Safety
 ///
 /// As for [`Front::dealloc`].
-unsafe fn dealloc<S: MagazineSpares, D>(slow: &Slow<'_, Bin<S>, D>, block: NonNull<u8>)
-where
+unsafe fn dealloc<S: MagazineSpares, D, L: Larges>(
+    slow: &Slow<'_, Bin<S>, D, L>,
+    block: NonNull<u8>,
+) where
     Bin<S>: Front<Spares = S, Parcel = FullMagazine>,
     D: Depots<Parcel = FullMagazine>,
 {
@@ -96,7 +99,7 @@ where
     }
 }
 
-fn unload<S: MagazineSpares, D>(slow: &Slow<'_, Bin<S>, D>)
+fn unload<S: MagazineSpares, D, L: Larges>(slow: &Slow<'_, Bin<S>, D, L>)
 where
     Bin<S>: Front<Spares = S, Parcel = FullMagazine>,
     D: Depots<Parcel = FullMagazine>,
@@ -112,7 +115,7 @@ where
     }
 }
 
-impl<S: MagazineSpares, D> Slow<'_, Bin<S>, D>
+impl<S: MagazineSpares, D, L: Larges> Slow<'_, Bin<S>, D, L>
 where
     Bin<S>: Front<Spares = S, Parcel = FullMagazine>,
     D: Depots<Parcel = FullMagazine>,
@@ -184,7 +187,7 @@ where
 }
 
 /// What all bins do with their own magazine, whatever stands behind them.
-impl<S, D: Depots> Slow<'_, Bin<S>, D>
+impl<S, D: Depots, L: Larges> Slow<'_, Bin<S>, D, L>
 where
     Bin<S>: Front<Parcel = D::Parcel>,
 {

@@ -7,7 +7,7 @@ use crate::Bin;
 use crate::account::{Account, Terms};
 use crate::class::{classes, each_slab};
 use crate::depot::depots;
-use crate::heap::Large;
+use crate::large::Large;
 use crate::size_class::SizeClass;
 use crate::superslab::UNIT_BYTES;
 use crate::sync::modelled::{check, touch};

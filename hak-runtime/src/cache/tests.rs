@@ -5,7 +5,6 @@ mod subject;
 
 use std::alloc::Layout;
 
-use super::*;
 use crate::account::Terms;
 use crate::arena;
 use crate::os::fake::{self, Habits};

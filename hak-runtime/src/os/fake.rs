@@ -85,6 +85,35 @@ pub(crate) fn mapped_bytes() -> usize {
     MAPPED_BYTES.get()
 }
 
+/// Runs a misuse in a fork of this process: the signal that ended it, and its last words. What
+/// the misuse does must not need other threads.
+#[cfg(not(loom))]
+pub(crate) fn last_words(misuse: impl FnOnce()) -> (i32, String) {
+    use std::io::Read;
+    use std::os::fd::{AsRawFd, OwnedFd};
+
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    // SAFETY: the child does what the misuse does, and ends without a return.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0, "the system forks");
+    if child == 0 {
+        // SAFETY: both are open; what stood in the place of the error stream is the parent's.
+        unsafe { libc::dup2(writer.as_raw_fd(), libc::STDERR_FILENO) };
+        // SAFETY: there are no preconditions.
+        unsafe { libc::alarm(20) };
+        misuse();
+        // SAFETY: there are no preconditions.
+        unsafe { libc::_exit(0) };
+    }
+    drop(OwnedFd::from(writer));
+    let mut words = String::new();
+    reader.read_to_string(&mut words).unwrap();
+    let mut status = 0;
+    // SAFETY: the child is ours, and the status is writable.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    (if libc::WIFSIGNALED(status) { libc::WTERMSIG(status) } else { 0 }, words)
+}
+
 /// Whether the next call is to be refused. It then goes to the system with arguments that are
 /// refused there, so that `errno` is set.
 fn refuses() -> bool {
@@ -174,6 +203,16 @@ pub(crate) unsafe fn remap(
     let moved = unsafe { linux::remap(memory, old_bytes, new_bytes, may_move) }?;
     MAPPED_BYTES.set(MAPPED_BYTES.get() + new_bytes - old_bytes);
     Some(moved)
+}
+
+/// # Safety
+///
+/// As for [`linux::forbid`].
+pub(crate) unsafe fn forbid(memory: NonNull<u8>, bytes: usize) -> bool {
+    check(memory, bytes);
+    let memory = if refuses() { unacceptable(memory) } else { memory };
+    // SAFETY: by this function's contract.
+    unsafe { linux::forbid(memory, bytes) }
 }
 
 /// # Safety

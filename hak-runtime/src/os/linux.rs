@@ -62,6 +62,18 @@ pub(crate) unsafe fn unmap(memory: NonNull<u8>, bytes: usize) -> bool {
     unsafe { libc::munmap(memory.as_ptr().cast(), bytes) == 0 }
 }
 
+/// Lets any access to a range fault from now on; false when the system refuses, as it may at its
+/// limit of mappings.
+///
+/// # Safety
+///
+/// The range is mapped and belongs to the caller, and no one uses its memory.
+pub(crate) unsafe fn forbid(memory: NonNull<u8>, bytes: usize) -> bool {
+    let _errno = KeepErrno::new();
+    // SAFETY: by this function's contract.
+    unsafe { libc::mprotect(memory.as_ptr().cast(), bytes, libc::PROT_NONE) == 0 }
+}
+
 /// Resizes a mapping, keeping its contents; what is new is zero. `None` leaves it as it was.
 ///
 /// # Safety

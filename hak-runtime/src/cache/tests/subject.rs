@@ -6,7 +6,7 @@ use super::super::*;
 use crate::account::{Account, Terms};
 use crate::class::classes;
 use crate::depot::depots;
-use crate::heap::Large;
+use crate::large::Large;
 use crate::lookup::aligned_class;
 use crate::size_class::SizeClass;
 use crate::{Bin, List, Stats};
