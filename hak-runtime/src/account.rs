@@ -7,8 +7,10 @@
 mod models;
 
 use core::fmt;
+use core::ptr::NonNull;
 
 use crate::fatal;
+use crate::fault::Fault;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// The terms that a spec sets.
@@ -26,6 +28,20 @@ pub struct Terms {
     pub prefault: bool,
     /// Whether threads use no more shards than there are processors.
     pub shards_by_processors: bool,
+    /// Called once, before the allocator hands out its first block.
+    pub on_register: Option<fn()>,
+    /// Called with each new slab's blocks, and whether they are zero.
+    pub fill_slab: Option<fn(NonNull<u8>, usize, bool)>,
+    /// How the unused ends of slabs are guarded.
+    pub guard_slab: Option<SlabGuard>,
+}
+
+/// How the unused ends of slabs are guarded. Both functions get a slab's start, the bytes of its
+/// blocks, and its length, and say whether it was done.
+#[derive(Debug, Clone, Copy)]
+pub struct SlabGuard {
+    pub(crate) set: fn(NonNull<u8>, usize, usize) -> bool,
+    pub(crate) lift: fn(NonNull<u8>, usize, usize) -> bool,
 }
 
 impl Terms {
@@ -37,6 +53,9 @@ impl Terms {
         huge_pages: false,
         prefault: false,
         shards_by_processors: false,
+        on_register: None,
+        fill_slab: None,
+        guard_slab: None,
     };
 }
 
@@ -149,6 +168,12 @@ impl Account {
     #[cold]
     pub(crate) fn die(&self, what: fmt::Arguments<'_>) -> ! {
         fatal::die(self.name, what)
+    }
+
+    /// The same for a fault of the program.
+    #[cold]
+    pub(crate) fn die_of(&self, fault: Fault) -> ! {
+        self.die(format_args!("{fault}"))
     }
 }
 

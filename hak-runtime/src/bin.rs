@@ -15,6 +15,7 @@ use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 
 use crate::magazine::Magazine;
+use crate::random::Random;
 use crate::spares::OneSpare;
 
 /// One thread's free blocks of one class: what the hit paths touch, and nothing else.
@@ -87,6 +88,27 @@ impl<S> Bin<S> {
         unsafe { slot.write(block) };
         // SAFETY: as above, so one past it is at most `high`.
         self.top.set(unsafe { slot.add(1) });
+    }
+
+    /// Puts a block, and takes any of those that are there then, each as likely as the others.
+    /// Null, which is no block, stays null.
+    ///
+    /// # Safety
+    ///
+    /// `block` is null, or a block of the bin's class that is the caller's.
+    #[inline]
+    pub unsafe fn exchange(&self, block: *mut u8, random: &Random) -> *mut u8 {
+        let (low, top) = (self.low.get(), self.top.get());
+        let count = (top.addr() - low.addr()) / size_of::<*mut u8>();
+        // A magazine has far fewer slots than a `u32` counts.
+        let place = random.below(u32::try_from(count + 1).unwrap_or(0)) as usize;
+        if block.is_null() || place == count {
+            return block;
+        }
+        // SAFETY: it is one of the slots that hold blocks.
+        let slot = unsafe { low.add(place) };
+        // SAFETY: as above.
+        unsafe { slot.replace(block) }
     }
 
     /// Loads a magazine that holds `count` blocks. The one that was loaded is the caller's.

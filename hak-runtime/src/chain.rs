@@ -17,8 +17,10 @@ const BATCH: usize = 64;
 /// `block` is in a chain that the caller owns.
 #[inline(always)]
 pub(crate) unsafe fn next(block: NonNull<u8>) -> *mut u8 {
-    // SAFETY: a block has two words, and the second one was written by `set_next`.
-    unsafe { block.cast::<*mut u8>().add(1).read() }
+    // SAFETY: a block has two words.
+    let place = unsafe { block.cast::<*mut u8>().add(1) };
+    // SAFETY: the second one was written by `set_next`.
+    unsafe { place.read() }
 }
 
 /// Links a block to the one after it.
@@ -28,8 +30,10 @@ pub(crate) unsafe fn next(block: NonNull<u8>) -> *mut u8 {
 /// The caller owns `block`, and no one uses its memory.
 #[inline(always)]
 pub(crate) unsafe fn set_next(block: NonNull<u8>, next: *mut u8) {
-    // SAFETY: a block is at least two words, aligned to words.
-    unsafe { block.cast::<*mut u8>().add(1).write(next) };
+    // SAFETY: a block has at least two words.
+    let place = unsafe { block.cast::<*mut u8>().add(1) };
+    // SAFETY: it is the caller's, and aligned to words.
+    unsafe { place.write(next) };
 }
 
 /// Links blocks to a chain that goes on with `rest`, so that the last one comes first.

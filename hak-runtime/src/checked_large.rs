@@ -24,10 +24,11 @@ use core::mem;
 use core::ptr::NonNull;
 
 use crate::account::Account;
-use crate::checks::{ALIGNMENT, GUARD, POISON, QUARANTINE, SIZE, ZERO};
+use crate::canary::Canary;
+use crate::checks::{ALIGNMENT, CANARY, GUARD, POISON, QUARANTINE, SIZE, ZERO};
 use crate::huge;
 use crate::large::{Large, Larges};
-use crate::misuse::{Block, Found, Misuse, Request};
+use crate::misuse::{self, Block, Found, Request};
 use crate::os;
 use crate::sync::Mutex;
 use quarantine::Quarantine;
@@ -93,7 +94,20 @@ impl<const CHECKS: u16> CheckedLarge<CHECKS> {
         }
         let found = find::<CHECKS>(&records.registry, start);
         drop(records);
-        account.die(format_args!("{}", Misuse::of::<CHECKS>(start, request, found, small)))
+        account.die_of(misuse::fault_of::<CHECKS>(start, request, found, small))
+    }
+
+    /// Ends the process if the canary of a block in use was changed. What was asked for is in the
+    /// block's record, whatever the program says now.
+    fn check_canary(&self, start: NonNull<u8>, account: &Account) {
+        if const { CHECKS & CANARY == 0 } {
+            return;
+        }
+        let live = self.records.lock().registry.live(start).map(|entry| entry.request);
+        let Some(request) = live else { return };
+        let size = misuse::without_canary::<CHECKS>(request).bytes;
+        // SAFETY: a block in use has the bytes of its request, a canary's among them.
+        unsafe { Canary::check(account, start.as_ptr(), size, size) };
     }
 
     /// Whether a block of one request serves another as it is, or may be made to.
@@ -197,6 +211,19 @@ impl<const CHECKS: u16> CheckedLarge<CHECKS> {
     }
 }
 
+/// Writes the canary behind what the program asked for.
+///
+/// # Safety
+///
+/// The block has the request's bytes, which are the caller's.
+unsafe fn write_canary<const CHECKS: u16>(start: NonNull<u8>, request: Request) {
+    if const { CHECKS & CANARY != 0 } {
+        let size = misuse::without_canary::<CHECKS>(request).bytes;
+        // SAFETY: by this function's contract; the request has a canary's bytes more.
+        unsafe { Canary::write(start.as_ptr(), size) };
+    }
+}
+
 /// How a block is resized.
 enum Plan {
     /// It is.
@@ -254,6 +281,10 @@ impl<const CHECKS: u16> Larges for CheckedLarge<CHECKS> {
             return None;
         }
         let start = self.alloc_memory(request, zeroed, account);
+        if let Some(start) = start {
+            // SAFETY: the memory is ours, and that long.
+            unsafe { write_canary::<CHECKS>(start, request) };
+        }
         let registry = &mut self.records.lock().registry;
         match start {
             Some(start) => registry.enter(Entry::new(start, request, charged)),
@@ -269,6 +300,7 @@ impl<const CHECKS: u16> Larges for CheckedLarge<CHECKS> {
         account: &Account,
         small: impl FnOnce(NonNull<u8>) -> Option<Block>,
     ) {
+        self.check_canary(start, account);
         let take_out = |registry: &mut Registry| {
             let entry = registry.live(start).map(|entry| *entry);
             registry.free(start);
@@ -294,13 +326,28 @@ impl<const CHECKS: u16> Larges for CheckedLarge<CHECKS> {
         account: &Account,
         small: impl FnOnce(NonNull<u8>) -> Option<Block>,
     ) -> Option<NonNull<u8>> {
+        self.check_canary(start, account);
         let plan = |registry: &mut Registry| self.plan(registry, start, new_bytes);
-        match self.with_live(start, request, account, small, plan) {
-            Plan::Done => Some(start),
+        let resized = match self.with_live(start, request, account, small, plan) {
+            Plan::Done => start,
             // SAFETY: by (1) and (2); the plan marked it, and reserved a place.
-            Plan::Resize(old) => unsafe { self.resize_plain(start, old, new_bytes, account) },
-            Plan::Copy => None,
-        }
+            Plan::Resize(old) => unsafe { self.resize_plain(start, old, new_bytes, account) }?,
+            Plan::Copy => return None,
+        };
+        // SAFETY: the block has the new bytes.
+        unsafe { write_canary::<CHECKS>(resized, Request { bytes: new_bytes, ..request }) };
+        Some(resized)
+    }
+
+    unsafe fn inspect(
+        &self,
+        start: NonNull<u8>,
+        request: Request,
+        account: &Account,
+        small: impl FnOnce(NonNull<u8>) -> Option<Block>,
+    ) {
+        self.with_live(start, request, account, small, |_| ());
+        self.check_canary(start, account);
     }
 
     fn find(&self, address: NonNull<u8>) -> Found {

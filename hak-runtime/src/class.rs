@@ -8,18 +8,24 @@
 //! 3. The last listed slab is kept when it becomes whole, so that a program which allocates and
 //!    frees one block does not make and retire a slab each time.
 
+mod find;
 #[cfg(all(test, loom))]
 mod models;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
 
 use crate::account::Account;
+use crate::fault::Fault;
 use crate::magazine::Magazine;
 use crate::size_class::SizeClass;
-use crate::slab::{self, DoubleFree, Duty, Slab};
-use crate::superslab::{self, Superslab};
+use crate::slab::{self, DoubleFree, Duty, Place, Slab};
+use crate::superslab::{self, Superslab, UNIT_BYTES};
 use crate::sync::Mutex;
+
+pub(crate) use find::{Found, find, was_of};
 
 /// The classes of an allocator, of one shard.
 #[must_use]
@@ -30,7 +36,8 @@ pub const fn classes<const N: usize>(
     let mut classes = [const { MaybeUninit::uninit() }; N];
     let mut class = 0;
     while class < N {
-        classes[class] = MaybeUninit::new(Class::new(account, sizes[class]));
+        let numbered = Class { number: class, ..Class::new(account, sizes[class]) };
+        classes[class] = MaybeUninit::new(numbered);
         class += 1;
     }
     // SAFETY: all of them were written, and an array of `MaybeUninit` is one of what is in it.
@@ -41,7 +48,9 @@ pub const fn classes<const N: usize>(
 #[repr(align(64))]
 pub struct Class {
     pub(crate) size: SizeClass,
-    account: &'static Account,
+    pub(crate) account: &'static Account,
+    /// Which class of the account it is.
+    pub(crate) number: usize,
     slabs: Mutex<Slabs>,
 }
 
@@ -70,7 +79,7 @@ impl Class {
     /// A class that holds nothing yet.
     const fn new(account: &'static Account, size: SizeClass) -> Self {
         let slabs = Slabs { first: ptr::null_mut(), supplied: 0, refills: 0, settled: 0 };
-        Class { size, account, slabs: Mutex::new(slabs) }
+        Class { size, account, number: 0, slabs: Mutex::new(slabs) }
     }
 
     /// Takes up to `wanted` blocks from slabs into the `wanted` places from `places` on, so that
@@ -101,6 +110,11 @@ impl Class {
         ptr::from_ref(self).cast()
     }
 
+    /// The kind of this class's slabs, in whatever shard.
+    fn kind(&self) -> slab::Kind {
+        slab::kind_of(self.account, self.number)
+    }
+
     /// Takes one block; null when the system has no memory.
     pub(crate) fn take_one(&self) -> *mut u8 {
         let mut block = ptr::null_mut();
@@ -109,35 +123,51 @@ impl Class {
         block
     }
 
-    /// Gives blocks back to their slabs, whichever thread they came from.
+    /// Gives blocks back to their slabs, whichever thread they came from. Ends the process when it
+    /// sees one that is none of this class's, or is free.
     ///
     /// # Safety
     ///
     /// The blocks are of this class, owned by the caller, and no one uses them after this call.
     pub(crate) unsafe fn give_back(&self, blocks: &[*mut u8]) {
-        let mut rest = blocks.iter().filter_map(|&block| NonNull::new(block)).peekable();
-        while let Some(block) = rest.next() {
+        let mut rest = blocks.iter().filter_map(|&block| NonNull::new(block)).map(|block| {
             // SAFETY: by this function's contract.
-            let place = unsafe { slab::place_of(&self.size, block) };
-            let mut bits = 1u64 << place.bit;
-            // Neighbours in one word go back with one atomic operation.
-            while let Some(&next) = rest.peek() {
-                // SAFETY: by this function's contract.
-                let neighbour = unsafe { slab::place_of(&self.size, next) };
-                let bit = 1u64 << neighbour.bit;
-                if neighbour.slab != place.slab || neighbour.word != place.word || bits & bit != 0 {
-                    break;
-                }
-                bits |= bit;
-                rest.next();
+            (block, unsafe { slab::place_of(&self.size, block) })
+        });
+        let mut next = rest.next();
+        while let Some((block, place)) = next {
+            if !self.is_one(place) {
+                self.refuse(block);
             }
+            let (mut bits, mut given) = (place.bit(), 1);
+            // Neighbours in one word go back with one atomic operation.
+            next = rest.find(|&(_, other)| {
+                let is_in_word = other.slab == place.slab && other.word() == place.word();
+                let joins = is_in_word && other.is_start(&self.size) && bits & other.bit() == 0;
+                if joins {
+                    bits |= other.bit();
+                    given += 1;
+                }
+                !joins
+            });
+            let (word, blocks) = (place.word(), self.size.blocks);
             // SAFETY: by this function's contract.
-            match unsafe { Slab::give_back(place.slab, place.word, bits, self.size.blocks) } {
+            match unsafe { Slab::give_back(place.slab, word, bits, given, blocks) } {
                 Ok(Duty::None) => {}
                 Ok(Duty::Settle) => settle(place.slab),
                 Err(DoubleFree) => self.double_free(block),
             }
         }
+    }
+
+    /// Whether a place is that of a block of this class, in whatever shard.
+    #[inline]
+    fn is_one(&self, place: Place) -> bool {
+        // SAFETY: headers are never unmapped. If it is in none, this is where the process ends.
+        let slab = unsafe { place.slab.as_ref() };
+        place.is_start(&self.size)
+            && place.is_within(&self.size)
+            && (slab.is_owned_by(self.owner()) || slab.kind() == self.kind())
     }
 
     /// Gives back the blocks of a full magazine, and the magazine.
@@ -203,8 +233,33 @@ impl Class {
 
     #[cold]
     fn double_free(&self, block: NonNull<u8>) -> ! {
-        let bytes = self.size.bytes;
-        self.account.die(format_args!("double free of {bytes}-byte block {block:p}"))
+        let (block, bytes) = (block.addr().get(), self.size.bytes as usize);
+        self.account.die_of(Fault::DoubleFree { block, bytes })
+    }
+
+    /// Ends the process: a block is not one of this class's that is in use.
+    #[cold]
+    fn refuse(&self, block: NonNull<u8>) -> ! {
+        self.account.die_of(self.fault_of(block))
+    }
+
+    /// Bytes of a slab's blocks, and of the slab.
+    fn slab_bytes(&self) -> (usize, usize) {
+        let SizeClass { bytes, blocks, units, .. } = self.size;
+        (blocks as usize * bytes as usize, units as usize * UNIT_BYTES)
+    }
+
+    /// Makes a slab's end usable again, if it is guarded; false when the system refuses. Called
+    /// under the class lock.
+    fn lift_guard(&self, slab: NonNull<Slab>) -> bool {
+        // SAFETY: the lock is held.
+        let links = unsafe { Slab::links(slab) };
+        let Some(guard) = self.account.terms.guard_slab.filter(|_| links.guarded) else {
+            return true;
+        };
+        let (used, length) = self.slab_bytes();
+        links.guarded = !(guard.lift)(Slab::start(slab), used, length);
+        !links.guarded
     }
 
     /// What the class counted under its lock.
@@ -271,8 +326,17 @@ impl Slabs {
     #[cold]
     fn grow(&mut self, class: &Class) -> Option<NonNull<Slab>> {
         let run = superslab::alloc_run(class.size.units, class.account)?;
+        let (used, length) = class.slab_bytes();
+        let terms = &class.account.terms;
+        if let Some(fill) = terms.fill_slab {
+            fill(run.start(), used, run.clean);
+        }
         // SAFETY: the run was just handed out, and the lock is held.
-        let slab = unsafe { Slab::new(run, class.size.blocks, class.owner()) };
+        let slab = unsafe { Slab::new(run, class.size.blocks, class.owner(), class.kind()) };
+        if let Some(guard) = terms.guard_slab {
+            // SAFETY: the lock is held.
+            unsafe { Slab::links(slab) }.guarded = (guard.set)(run.start(), used, length);
+        }
         self.list(slab);
         Some(slab)
     }
@@ -319,91 +383,16 @@ impl Slabs {
         links.listed && links.next.is_null() && links.previous.is_null()
     }
 
-    /// Returns a whole slab's units.
+    /// Returns a whole slab's units, unless the system leaves its end guarded.
     fn retire(&mut self, slab: NonNull<Slab>, class: &Class) {
+        if !class.lift_guard(slab) {
+            return;
+        }
         self.unlist(slab);
         // SAFETY: headers are never unmapped.
         unsafe { slab.as_ref() }.disown();
         let (superslab, first) = (Superslab::of(slab.cast()), Slab::unit(slab));
         // SAFETY: all blocks are free and no giver is under way (slab rule 3), so the run is ours.
         unsafe { superslab::free_run(superslab, first, class.size.units, class.account) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::size_class::BLOCKS_MAX;
-    use crate::superslab::UNIT_BYTES;
-
-    fn class_of(bytes: u32, units: u32) -> &'static Class {
-        let whole = units * u32::try_from(UNIT_BYTES).unwrap();
-        let blocks = (whole / bytes).min(BLOCKS_MAX);
-        let size = SizeClass::new([bytes, 64, 16, 16, 0], [units, blocks]);
-        Box::leak(Box::new(Class::new(Account::for_test(), size)))
-    }
-
-    /// Slabs that the class holds, and free blocks in them.
-    fn holds(class: &Class) -> (usize, usize) {
-        let mut sum = (0, 0);
-        each_slab(core::slice::from_ref(class), |_, free| sum = (sum.0 + 1, sum.1 + free));
-        sum
-    }
-
-    #[test]
-    fn blocks_come_in_address_order_from_the_last_place() {
-        let class = class_of(48, 1);
-        let mut places = [ptr::null_mut(); 100];
-        // SAFETY: there are that many places.
-        assert_eq!(unsafe { class.take(100, places.as_mut_ptr()) }, 100);
-        assert!(places.windows(2).all(|pair| pair[0].addr() == pair[1].addr() + 48));
-        // SAFETY: taken above.
-        unsafe { class.give_back(&places) };
-        assert_eq!(holds(class).1, class.size.blocks as usize);
-    }
-
-    #[test]
-    fn whole_slabs_are_retired_but_for_one() {
-        let class = class_of(4096, 1);
-        let mut places = [ptr::null_mut(); 160];
-        // SAFETY: there are that many places.
-        unsafe { class.take(160, places.as_mut_ptr()) };
-        assert_eq!(holds(class).0, 10);
-        // SAFETY: taken above.
-        unsafe { class.give_back(&places) };
-        assert_eq!(holds(class).0, 1);
-        class.trim();
-        assert_eq!(holds(class).0, 0);
-        assert_eq!(class.account.held(), 0);
-    }
-
-    #[test]
-    fn blocks_of_many_threads_are_disjoint_and_return() {
-        let class = class_of(1024, 1);
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    for round in 0..2000 {
-                        let mut places = [ptr::null_mut(); 37];
-                        let wanted = round % places.len() + 1;
-                        // SAFETY: there are that many places.
-                        unsafe { class.take(wanted, places.as_mut_ptr()) };
-                        for (mark, place) in places[..wanted].iter().enumerate() {
-                            let word = place.cast::<u64>();
-                            // SAFETY: the block is ours.
-                            unsafe { word.write(mark as u64) };
-                        }
-                        for (mark, place) in places[..wanted].iter().enumerate() {
-                            // SAFETY: the block is ours.
-                            assert_eq!(unsafe { place.cast::<u64>().read() }, mark as u64);
-                        }
-                        // SAFETY: taken above.
-                        unsafe { class.give_back(&places[..wanted]) };
-                    }
-                });
-            }
-        });
-        let (slabs, free) = holds(class);
-        assert_eq!(free, slabs * class.size.blocks as usize);
     }
 }

@@ -49,13 +49,18 @@ impl Member {
     #[cold]
     pub(crate) fn enter(&'static self, account: &Account, hooks: Hooks) {
         let mut members = MEMBERS.lock();
-        if account.is_registered.swap(true, Ordering::Relaxed) {
+        if account.is_registered.load(Ordering::Relaxed) {
             return;
+        }
+        // First: who finds the heap registered goes on without waiting.
+        if let Some(begin) = account.terms.on_register {
+            begin();
         }
         // SAFETY: the lock is held.
         unsafe { *self.0.get() = Some((hooks, members.newest)) };
         members.newest = self;
         let is_first = !core::mem::replace(&mut members.has_handlers, true);
+        account.is_registered.store(true, Ordering::Release);
         // The C library may allocate for its handlers, and so enter another heap here.
         drop(members);
         if is_first {

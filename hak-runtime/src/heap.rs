@@ -6,7 +6,7 @@ mod tests;
 use core::ptr::{self, NonNull};
 
 use crate::account::Account;
-use crate::class::Class;
+use crate::class::{self, Class, Found};
 use crate::depot::{Depot, Depots};
 use crate::fork::{Hooks, Member};
 use crate::large::{Large, Larges};
@@ -14,7 +14,7 @@ use crate::misuse::{Block, Request};
 use crate::os;
 use crate::parcel::Parcel;
 use crate::purge;
-use crate::small_block;
+use crate::superslab::{self, Superslab};
 use crate::sync::Ordering;
 
 /// Beyond what any machine's address space has: no use in freeing something for such a request.
@@ -67,7 +67,7 @@ impl<D: Depots, L: Larges> Heap<D, L> {
     /// Makes the heap known to the process, if it is not.
     #[inline]
     pub(crate) fn register(&'static self) {
-        if !self.account.is_registered.load(Ordering::Relaxed) {
+        if !self.account.is_registered.load(Ordering::Acquire) {
             self.member.enter(self.account, self.hooks());
         }
     }
@@ -135,10 +135,49 @@ impl<D: Depots, L: Larges> Heap<D, L> {
         moved.map_or(ptr::null_mut(), NonNull::as_ptr)
     }
 
+    /// Ends the process if a large block is not what it is said to be.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Heap::dealloc_large`], but that the block stays the caller's.
+    pub unsafe fn inspect_large(&self, start: *mut u8, bytes: usize, align: usize) {
+        let Some(start) = NonNull::new(start) else { return };
+        let (request, small) = (Request { bytes, align }, |at| self.small_block(at));
+        // SAFETY: by this function's contract.
+        unsafe { self.large.inspect(start, request, self.account, small) };
+    }
+
+    /// Bytes of a block of the class of this number.
+    ///
+    /// # Safety
+    ///
+    /// There is such a class.
+    #[inline(always)]
+    pub unsafe fn block_bytes(&self, number: usize) -> usize {
+        // SAFETY: by this function's contract.
+        unsafe { self.classes.get_unchecked(number) }.size.bytes as usize
+    }
+
     /// The small block of this heap that an address lies in, for the words about a misuse.
     #[cold]
     fn small_block(&self, address: NonNull<u8>) -> Option<Block> {
-        small_block::at(self.classes, address)
+        if !superslab::is_one(Superslab::of(address)) {
+            return None;
+        }
+        // SAFETY: it lies in a superslab.
+        let found = unsafe { self.find(address) }?;
+        Some(Block { start: found.start, bytes: found.class.size.bytes as usize })
+    }
+
+    /// The block of this heap that an address lies in, in use or free.
+    ///
+    /// # Safety
+    ///
+    /// The address lies in a superslab.
+    pub(crate) unsafe fn find(&self, address: NonNull<u8>) -> Option<Found> {
+        // SAFETY: by this function's contract.
+        let found = unsafe { class::find(address) }?;
+        ptr::eq(found.class.account, self.account).then_some(found)
     }
 
     /// Gives the blocks of all depots back to their slabs.

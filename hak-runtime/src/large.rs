@@ -3,8 +3,9 @@
 use core::ptr::NonNull;
 
 use crate::account::Account;
+use crate::fault::Fault;
 use crate::huge::Huge;
-use crate::misuse::{Block, Found, Misuse, Request};
+use crate::misuse::{Block, Found, Request, double_free, other_layout};
 use crate::os;
 use crate::span::{self, Misfit, SPAN_BYTES_MAX};
 use crate::superslab::UNIT_BYTES;
@@ -44,6 +45,19 @@ pub trait Larges: Sync + 'static {
         account: &Account,
         small: impl FnOnce(NonNull<u8>) -> Option<Block>,
     ) -> Option<NonNull<u8>>;
+
+    /// Ends the process if a block is not what a request got, or was written past its end.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Larges::dealloc`], but that the block stays the caller's.
+    unsafe fn inspect(
+        &self,
+        start: NonNull<u8>,
+        request: Request,
+        account: &Account,
+        small: impl FnOnce(NonNull<u8>) -> Option<Block>,
+    );
 
     /// What is known of an address, if a record is kept.
     fn find(&self, address: NonNull<u8>) -> Found;
@@ -113,12 +127,11 @@ impl Large {
 /// Ends the process for a span, or mapping, that is none.
 #[cold]
 fn misfit(start: NonNull<u8>, request: Request, misfit: Misfit, account: &Account) -> ! {
-    let misuse = match misfit {
-        Misfit::NoStart => Misuse::Foreign(start),
-        Misfit::Free => Misuse::DoubleFree(Block { start, bytes: request.bytes }),
-        Misfit::Shorter(bytes) => Misuse::OtherLayout(Block { start, bytes }, request),
-    };
-    account.die(format_args!("{misuse}"))
+    account.die_of(match misfit {
+        Misfit::NoStart => Fault::Foreign { address: start.addr().get() },
+        Misfit::Free => double_free(Block { start, bytes: request.bytes }),
+        Misfit::Shorter(bytes) => other_layout(Block { start, bytes }, request),
+    })
 }
 
 impl Larges for Large {
@@ -180,6 +193,16 @@ impl Larges for Large {
             }
             _ => None,
         }
+    }
+
+    unsafe fn inspect(
+        &self,
+        start: NonNull<u8>,
+        request: Request,
+        account: &Account,
+        _: impl FnOnce(NonNull<u8>) -> Option<Block>,
+    ) {
+        self.check_start(start, request, account);
     }
 
     fn find(&self, _: NonNull<u8>) -> Found {

@@ -30,10 +30,11 @@
 //!
 //! From top to bottom; each file uses only what stands below it, and a test says so:
 //!
-//! `stats` · `cache` · `direct` · `heap` · `purge` · `fork` · `thread` · `depot` · `list` · `bin` ·
-//! `spares` · `parcel` · `chain` · `small_block` · `class` · `slab` · `size_class` · `magazine` ·
-//! `checked_large` · `large` · `span` · `superslab` · `huge` · `arena` · `account` · `misuse` ·
-//! `checks` · `fatal` · `sync` · `os`
+//! `stats` · `cache` · `quarantine` · `direct` · `check_block` · `heap` · `purge` · `fork` ·
+//! `thread` · `depot` · `list` · `bin` · `spares` · `parcel` · `chain` · `class` · `slab` ·
+//! `size_class` · `magazine` · `checked_large` · `large` · `span` · `hooks` · `guard` ·
+//! `address_map` · `superslab` · `huge` · `arena` · `canary` · `poison` · `random` · `account` ·
+//! `misuse` · `fault` · `fatal` · `checks` · `sync` · `os`
 //!
 //! `lookup` stands beside them: it is arithmetic for generated code.
 //!
@@ -41,7 +42,8 @@
 //!
 //! A thread that holds a lock takes only locks that stand later in this list:
 //! members → thread key → depot → class → units → huge → registry → arena. Nothing is called back
-//! while one is held. A fork takes them all, in this order.
+//! while one is held, but for the hooks of checks: they take the units lock at most, and only
+//! before it. A fork takes all locks, in this order.
 
 #![warn(clippy::pedantic)]
 #![allow(
@@ -53,18 +55,24 @@
 )]
 
 mod account;
+mod address_map;
 mod arena;
 mod bin;
 mod cache;
+mod canary;
 mod chain;
+mod check_block;
 mod checked_large;
 pub mod checks;
 mod class;
 mod depot;
 mod direct;
 mod fatal;
+mod fault;
 mod fork;
+mod guard;
 mod heap;
+mod hooks;
 mod huge;
 mod large;
 mod list;
@@ -73,10 +81,12 @@ mod magazine;
 mod misuse;
 mod os;
 mod parcel;
+mod poison;
 mod purge;
+mod quarantine;
+mod random;
 mod size_class;
 mod slab;
-mod small_block;
 mod span;
 mod spares;
 mod stats;
@@ -87,15 +97,20 @@ mod thread;
 pub use account::{Account, Purge, PurgeHow, Terms};
 pub use bin::{BIN_WORDS, Bin};
 pub use cache::Cache;
+pub use canary::Canary;
 pub use checked_large::CheckedLarge;
 pub use class::{Class, classes};
 pub use depot::{Depot, Depots, NoDepot, depots};
 pub use heap::Heap;
+pub use hooks::checked;
 pub use large::{Large, Larges};
 pub use list::{LIST_WORDS, List};
 pub use lookup::{aligned_class, class_table, key, wide_class_table};
 pub use misuse::{Block, Found, Request};
 pub use parcel::{Chain, FullMagazine, HalfChain};
+pub use poison::Poison;
+pub use quarantine::Quarantine;
+pub use random::Random;
 pub use size_class::SizeClass;
 pub use spares::{Adaptive, AtMost, Chains, Magazines};
 pub use stats::{ClassStats, Stats};

@@ -1,9 +1,9 @@
-//! What may be wrong with a free, and the words for it.
+//! What may be wrong with a free of a large block.
 
-use core::fmt;
 use core::ptr::NonNull;
 
 use crate::checks::{ALIGNMENT, CANARY, CANARY_BYTES, SIZE};
+use crate::fault::Fault;
 
 /// What was asked for: bytes, those of a canary included, and an alignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,86 +36,69 @@ pub enum Found {
     Nowhere,
 }
 
-/// A misuse, in the words that the allocator dies with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Misuse {
-    Foreign(NonNull<u8>),
-    DoubleFree(Block),
-    Inside(NonNull<u8>, Block),
-    OtherLayout(Block, Request),
-}
-
-impl Misuse {
-    /// What is wrong with freeing an address, of which large blocks know what was `found`, as
-    /// what a request got. `small` looks for a small block at it.
-    #[cold]
-    pub(crate) fn of<const CHECKS: u16>(
-        address: NonNull<u8>,
-        request: Request,
-        found: Found,
-        small: impl FnOnce(NonNull<u8>) -> Option<Block>,
-    ) -> Misuse {
-        let request = without_canary::<CHECKS>(request);
-        let block = |asked| Block { start: address, bytes: without_canary::<CHECKS>(asked).bytes };
-        match found {
-            Found::Start(asked) => return Misuse::OtherLayout(block(asked), request),
-            Found::Inside(Block { start, bytes }) => {
-                let bytes = without_canary::<CHECKS>(Request { bytes, align: 1 }).bytes;
-                return Misuse::Inside(address, Block { start, bytes });
-            }
-            Found::Freed(_) | Found::Nowhere => {}
+/// What is wrong with freeing an address, of which large blocks know what was `found`, as what a
+/// request got. `small` looks for a small block at it.
+#[cold]
+pub(crate) fn fault_of<const CHECKS: u16>(
+    address: NonNull<u8>,
+    request: Request,
+    found: Found,
+    small: impl FnOnce(NonNull<u8>) -> Option<Block>,
+) -> Fault {
+    let request = without_canary::<CHECKS>(request);
+    let block = |asked| Block { start: address, bytes: without_canary::<CHECKS>(asked).bytes };
+    match found {
+        Found::Start(asked) => return other_layout(block(asked), request),
+        Found::Inside(Block { start, bytes }) => {
+            let bytes = without_canary::<CHECKS>(Request { bytes, align: 1 }).bytes;
+            return inside(address, Block { start, bytes });
         }
-        // First of all: units that were a large block may be a slab now.
-        let of_small = of_small::<CHECKS>(address, request, small);
-        of_small.unwrap_or(match found {
-            Found::Freed(asked) => Misuse::DoubleFree(block(asked)),
-            _ => Misuse::Foreign(address),
-        })
+        Found::Freed(_) | Found::Nowhere => {}
     }
+    // First of all: units that were a large block may be a slab now.
+    let of_small = of_small::<CHECKS>(address, request, small);
+    of_small.unwrap_or(match found {
+        Found::Freed(asked) => double_free(block(asked)),
+        _ => Fault::Foreign { address: address.addr().get() },
+    })
 }
 
-/// The misuse if the address is in a small block, and that is to be told.
+/// The block was not allocated for such a request.
+pub(crate) fn other_layout(block: Block, Request { bytes: size, align }: Request) -> Fault {
+    Fault::Layout { block: block.start.addr().get(), bytes: block.bytes, size, align }
+}
+
+/// The block is free already.
+pub(crate) fn double_free(Block { start, bytes }: Block) -> Fault {
+    Fault::DoubleFree { block: start.addr().get(), bytes }
+}
+
+fn inside(address: NonNull<u8>, Block { start, bytes }: Block) -> Fault {
+    Fault::Inside { address: address.addr().get(), start: start.addr().get(), bytes }
+}
+
+/// The fault if the address is in a small block, and that is to be told.
 fn of_small<const CHECKS: u16>(
     address: NonNull<u8>,
     request: Request,
     small: impl FnOnce(NonNull<u8>) -> Option<Block>,
-) -> Option<Misuse> {
+) -> Option<Fault> {
     if const { CHECKS & (ALIGNMENT | SIZE) == 0 } {
         return None;
     }
     let block = small(address)?;
-    let (check, misuse) = if block.start == address {
-        (SIZE, Misuse::OtherLayout(block, request))
+    let (check, fault) = if block.start == address {
+        (SIZE, other_layout(block, request))
     } else {
-        (ALIGNMENT, Misuse::Inside(address, block))
+        (ALIGNMENT, inside(address, block))
     };
-    (CHECKS & check != 0).then_some(misuse)
+    (CHECKS & check != 0).then_some(fault)
 }
 
 /// What the program asked for.
-fn without_canary<const CHECKS: u16>(request: Request) -> Request {
+pub(crate) fn without_canary<const CHECKS: u16>(request: Request) -> Request {
     let canary = if const { CHECKS & CANARY != 0 } { CANARY_BYTES } else { 0 };
     Request { bytes: request.bytes.saturating_sub(canary), align: request.align }
-}
-
-impl fmt::Display for Misuse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Misuse::Foreign(address) => write!(f, "free of foreign address {address:p}"),
-            Misuse::DoubleFree(Block { start, bytes }) => {
-                write!(f, "double free of {bytes}-byte block {start:p}")
-            }
-            Misuse::Inside(address, Block { start, bytes }) => {
-                let offset = address.addr().get() - start.addr().get();
-                write!(f, "free of {address:p}, {offset} bytes into ")?;
-                write!(f, "{bytes}-byte block {start:p}")
-            }
-            Misuse::OtherLayout(Block { start, bytes }, Request { bytes: size, align }) => {
-                write!(f, "free of {bytes}-byte block {start:p} ")?;
-                write!(f, "with a layout of {size} bytes aligned to {align}")
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -134,7 +117,7 @@ mod tests {
 
     fn words<const CHECKS: u16>(found: Found, small: Option<Block>) -> String {
         let request = Request { bytes: 108, align: 16 };
-        Misuse::of::<CHECKS>(PLACE, request, found, |_| small).to_string()
+        fault_of::<CHECKS>(PLACE, request, found, |_| small).to_string()
     }
 
     #[test]

@@ -5,6 +5,8 @@ use crate::superslab::UNIT_BYTES;
 
 /// Reciprocals of block sizes are scaled by this power of two.
 const RECIPROCAL_SHIFT: u32 = 42;
+/// Brings a product's low bits to the top of a word.
+const DEPTH_SHIFT: u32 = u64::BITS - RECIPROCAL_SHIFT;
 /// Most units of a slab.
 const SLAB_UNITS_MAX: u32 = 16;
 
@@ -35,6 +37,10 @@ pub struct SizeClass {
     reciprocal: u64,
 }
 
+/// How far a byte is into its block: the low bits of its product.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Depth(u64);
+
 impl SizeClass {
     /// A class with these figures. Figures that disagree do not compile.
     #[must_use]
@@ -53,16 +59,27 @@ impl SizeClass {
         SizeClass { bytes, slots, refill, prewarm, depot, units, blocks, reciprocal }
     }
 
-    /// The block that a byte of a slab belongs to, counted from the slab's start.
+    /// The block that a byte of a slab belongs to, counted from the slab's start, and how far into
+    /// the block it is, for [`SizeClass::is_first`].
     ///
     /// Multiplying by the rounded-up reciprocal equals dividing while
     /// `offset * (reciprocal * bytes - 2^42) < 2^42`. The factor in brackets is below `bytes`, at
-    /// most 2^17, and an offset is below 2^20.
+    /// most 2^17, and an offset is below 2^20. Of an offset beyond that
+    /// something is made, no more.
     #[inline]
-    pub(crate) fn index_at(&self, offset: usize) -> u32 {
-        let index = (offset as u64 * self.reciprocal) >> RECIPROCAL_SHIFT;
+    pub(crate) fn index_at(&self, offset: usize) -> (u32, Depth) {
+        let product = (offset as u64).wrapping_mul(self.reciprocal);
         // A slab has at most 4096 blocks.
-        index as u32
+        ((product >> RECIPROCAL_SHIFT) as u32, Depth(product << DEPTH_SHIFT))
+    }
+
+    /// Whether a byte is the first of its block.
+    ///
+    /// A product's low bits are the block's number times the factor in brackets, which is less than
+    /// the reciprocal, and a reciprocal more for each byte that precedes this one in the block.
+    #[inline]
+    pub(crate) fn is_first(&self, depth: Depth) -> bool {
+        depth.0 < self.reciprocal << DEPTH_SHIFT
     }
 }
 
@@ -79,9 +96,11 @@ mod tests {
     fn the_reciprocal_divides() {
         for (bytes, units) in [(16, 1), (24, 1), (48, 1), (7168, 1), (40_960, 5), (131_072, 16)] {
             let class = with_size(bytes, units);
-            for offset in (0..units as usize * UNIT_BYTES).step_by(8) {
-                let expected = u32::try_from(offset / bytes as usize).unwrap();
-                assert_eq!(class.index_at(offset), expected, "{bytes} at {offset}");
+            for offset in 0..units as usize * UNIT_BYTES {
+                let index = u32::try_from(offset / bytes as usize).unwrap();
+                let expected = (index, offset.is_multiple_of(bytes as usize));
+                let (index, depth) = class.index_at(offset);
+                assert_eq!((index, class.is_first(depth)), expected, "{bytes} at {offset}");
             }
         }
     }

@@ -23,12 +23,28 @@
 
 use core::ptr::{self, NonNull};
 
-use crate::size_class::{SizeClass, WORDS_MAX};
+use crate::account::Account;
+use crate::size_class::{Depth, SizeClass, WORDS_MAX};
 use crate::superslab::{META_BYTES, Run, Superslab, UNIT_BYTES};
 use crate::sync::{AtomicI32, AtomicPtr, AtomicU64, Ordering, UnsafeCell};
 
 /// What a slab knows its class by: an address.
 pub(crate) type Owner = *const ();
+
+/// Which allocator's blocks a slab has, and of which class, in whatever shard: the account's
+/// address and the class's number.
+pub(crate) type Kind = u64;
+
+/// Set in the kind of a slab that was retired: what had been a slab's kind is no one's.
+const RETIRED: Kind = 1 << 63;
+/// Bits of a kind that hold the class's number. An address has 47.
+const NUMBER_BITS: u32 = 16;
+
+/// The kind of the slabs of an account's class.
+#[inline]
+pub(crate) fn kind_of(account: &Account, number: usize) -> Kind {
+    (ptr::from_ref(account).addr() as Kind) << NUMBER_BITS | number as Kind
+}
 
 /// A slab's metadata, in the slot of its first unit.
 #[repr(C, align(64))]
@@ -37,6 +53,9 @@ pub(crate) struct Slab {
     owner: AtomicPtr<()>,
     free_count: AtomicI32,
     summary: AtomicU64,
+    /// Whose blocks it has. Who holds one of them may rely on it; a slot that holds no slab has
+    /// the kind of none.
+    kind: AtomicU64,
     list: UnsafeCell<Links>,
     free_bits: [AtomicU64; WORDS_MAX as usize],
 }
@@ -47,6 +66,8 @@ pub(crate) struct Links {
     pub(crate) next: *mut Slab,
     pub(crate) previous: *mut Slab,
     pub(crate) listed: bool,
+    /// Whether its end is guarded.
+    pub(crate) guarded: bool,
 }
 
 const _: () = assert!(size_of::<Slab>() <= META_BYTES);
@@ -69,15 +90,39 @@ pub(crate) struct DoubleFree;
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) slab: NonNull<Slab>,
-    pub(crate) word: u32,
-    pub(crate) bit: u32,
+    pub(crate) index: u32,
+    depth: Depth,
+}
+
+impl Place {
+    pub(crate) fn word(self) -> u32 {
+        self.index / 64
+    }
+
+    /// The block's bit in its word.
+    pub(crate) fn bit(self) -> u64 {
+        1 << (self.index % 64)
+    }
+
+    /// Whether a block of a class starts there, if one is there at all.
+    #[inline]
+    pub(crate) fn is_start(self, size: &SizeClass) -> bool {
+        size.is_first(self.depth)
+    }
+
+    /// Whether it is the place of a block of a class, and not at the end of a slab.
+    #[inline]
+    pub(crate) fn is_within(self, size: &SizeClass) -> bool {
+        self.index < size.blocks
+    }
 }
 
 /// Finds the place of a block.
 ///
 /// # Safety
 ///
-/// `block` is a block of `size`'s class that the caller owns.
+/// `block` is a block of `size`'s class that the caller owns. If it is but an address in a
+/// superslab, the place is one in a metadata slot, which may hold no slab, or one of another class.
 #[inline]
 pub(crate) unsafe fn place_of(size: &SizeClass, block: NonNull<u8>) -> Place {
     let superslab = Superslab::of(block);
@@ -88,8 +133,9 @@ pub(crate) unsafe fn place_of(size: &SizeClass, block: NonNull<u8>) -> Place {
         _ => unsafe { Superslab::head(superslab, unit) },
     };
     let start = superslab.addr().get() + first as usize * UNIT_BYTES;
-    let index = size.index_at(block.addr().get() - start);
-    Place { slab: Superslab::meta(superslab, first).cast(), word: index / 64, bit: index % 64 }
+    let offset = block.addr().get().wrapping_sub(start);
+    let (index, depth) = size.index_at(offset);
+    Place { slab: Superslab::meta(superslab, first).cast(), index, depth }
 }
 
 impl Slab {
@@ -99,7 +145,7 @@ impl Slab {
     ///
     /// 1. The run has room for `blocks` of the class, and the caller holds it.
     /// 2. The caller holds the lock of the class `owner`.
-    pub(crate) unsafe fn new(run: Run, blocks: u32, owner: Owner) -> NonNull<Slab> {
+    pub(crate) unsafe fn new(run: Run, blocks: u32, owner: Owner, kind: Kind) -> NonNull<Slab> {
         let this: NonNull<Slab> = Superslab::meta(run.superslab, run.first).cast();
         // SAFETY: headers are never unmapped; before the owner is set, late givers of the slot's
         // earlier lives only read `owner` (rules 4 and 6). All-zero bytes are a valid `Slab`.
@@ -111,14 +157,17 @@ impl Slab {
         }
         slab.summary.store(u64::MAX >> (64 - words), Ordering::Relaxed);
         slab.free_count.store(blocks.cast_signed(), Ordering::Relaxed);
-        let unlisted = Links { next: ptr::null_mut(), previous: ptr::null_mut(), listed: false };
+        let (next, previous) = (ptr::null_mut(), ptr::null_mut());
+        let unlisted = Links { next, previous, listed: false, guarded: false };
         // SAFETY: the class lock is held.
         unsafe { slab.list.get().write(unlisted) };
+        slab.kind.store(kind, Ordering::Relaxed);
         slab.owner.store(owner.cast_mut(), Ordering::Release);
         this
     }
 
-    /// Marks blocks of one word free, and says what is left to do.
+    /// Marks blocks of one word free, and says what is left to do. `bits` are `given` blocks; the
+    /// slab has `blocks`.
     ///
     /// # Errors
     ///
@@ -132,6 +181,7 @@ impl Slab {
         this: NonNull<Slab>,
         word: u32,
         bits: u64,
+        given: i32,
         blocks: u32,
     ) -> Result<Duty, DoubleFree> {
         // SAFETY: headers are never unmapped. By (1) the slab holds a live block, so it is ours
@@ -146,7 +196,6 @@ impl Slab {
         if before == 0 {
             slab.summary.fetch_or(1 << word, Ordering::Release);
         }
-        let given = bits.count_ones().cast_signed();
         let count = slab.free_count.fetch_add(given, Ordering::AcqRel);
         let has_room_again = count <= 0 && count + given > 0;
         let is_whole = count + given == blocks.cast_signed();
@@ -218,7 +267,7 @@ impl Slab {
     }
 
     /// The first block.
-    fn start(this: NonNull<Slab>) -> NonNull<u8> {
+    pub(crate) fn start(this: NonNull<Slab>) -> NonNull<u8> {
         let superslab = Superslab::of(this.cast());
         Run { superslab, first: Self::unit(this), clean: false }.start()
     }
@@ -242,6 +291,30 @@ impl Slab {
     /// Lets go of the slab, under the owner's lock.
     pub(crate) fn disown(&self) {
         self.owner.store(ptr::null_mut(), Ordering::Release);
+        self.kind.fetch_or(RETIRED, Ordering::Relaxed);
+    }
+
+    /// Whose blocks the slab has.
+    #[inline]
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind.load(Ordering::Relaxed)
+    }
+
+    /// Whether the slot's last slab was of a kind, and was retired.
+    pub(crate) fn was_of(&self, kind: Kind) -> bool {
+        self.kind() == kind | RETIRED
+    }
+
+    /// Whether the block at a place is free here; not so while it is cached.
+    ///
+    /// # Safety
+    ///
+    /// The place is the start of a block of this slab's class.
+    #[inline]
+    pub(crate) unsafe fn is_free(&self, place: Place) -> bool {
+        // SAFETY: a slab has at most as many blocks as it has bits.
+        let free_bits = unsafe { self.free_bits.get_unchecked(place.word() as usize) };
+        free_bits.load(Ordering::Relaxed) & place.bit() != 0
     }
 
     /// Free blocks that were counted; see rule 3.

@@ -27,7 +27,7 @@ use crate::sync::{AtomicPtr, AtomicU8, AtomicUsize, Ordering, UnsafeCell};
 
 pub(crate) use claim::{Claim, claim_due, claim_now, is_purge_due, next_purge_in};
 use pool::{Due, UNITS_POOL};
-pub(crate) use pool::{after_fork, before_fork, unclaim};
+pub(crate) use pool::{Watcher, after_fork, before_fork, unclaim, watch};
 use runs::run_mask;
 
 /// Bytes of a superslab, and its alignment.
@@ -40,6 +40,9 @@ const UNITS: usize = SUPERSLAB_BYTES / UNIT_BYTES;
 const FRESH: u32 = !1;
 /// Bytes of one metadata slot.
 pub(crate) const META_BYTES: usize = 640;
+
+/// Bytes of the header that are used.
+pub(crate) const HEADER_BYTES: usize = size_of::<Superslab>();
 
 const _: () = assert!(UNITS == u32::BITS as usize, "one bit of a `u32` per unit");
 const _: () = assert!(size_of::<Superslab>() <= UNIT_BYTES, "the metadata fits the header");
@@ -119,7 +122,7 @@ pub(crate) fn alloc_run(units: u32, account: &Account) -> Option<Run> {
 fn find_run(units: u32, account: &Account) -> Option<Run> {
     loop {
         let mut pool = UNITS_POOL.lock();
-        if let Some(superslab) = pool.with_run(units).or_else(|| Superslab::map(account)) {
+        if let Some(superslab) = pool.with_run(units).or_else(|| pool.map(account)) {
             return Some(pool.take(superslab, units));
         }
         if !pool.has_claimed() {
@@ -219,6 +222,21 @@ pub(crate) fn dirty_bytes() -> usize {
     all().map(dirty).sum::<usize>() * UNIT_BYTES
 }
 
+/// Whether a unit of a superslab is free.
+#[cold]
+pub(crate) fn is_free(superslab: NonNull<Superslab>, unit: u32) -> bool {
+    let _pool = UNITS_POOL.lock();
+    // SAFETY: the lock is held (rule 1).
+    let shared = unsafe { Superslab::shared(superslab) };
+    (shared.free | shared.claimed) & run_mask(unit, 1) != 0
+}
+
+/// Whether a place is that of a superslab. Looks through all of them, and not at the place.
+#[cold]
+pub(crate) fn is_one(place: NonNull<Superslab>) -> bool {
+    all().any(|superslab| superslab == place)
+}
+
 /// All superslabs there are, newest first.
 pub(crate) fn all() -> impl Iterator<Item = NonNull<Superslab>> {
     let mut next = NonNull::new(NEWEST.load(Ordering::Acquire));
@@ -253,6 +271,16 @@ impl Superslab {
         // SAFETY: headers are never unmapped.
         let head = &unsafe { this.as_ref() }.heads[unit as usize % UNITS];
         u32::from(head.load(Ordering::Relaxed))
+    }
+
+    /// The first unit of the run that `unit` was handed out in last; 0 if it never was.
+    ///
+    /// # Safety
+    ///
+    /// `this` is a superslab.
+    pub(crate) unsafe fn last_head(this: NonNull<Superslab>, unit: u32) -> u32 {
+        // SAFETY: by this function's contract; what is read needs no holder to be a number.
+        unsafe { Self::head(this, unit) }
     }
 
     /// The metadata slot of `unit`.

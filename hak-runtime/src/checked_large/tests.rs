@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::account::Terms;
-use crate::checks::{BOUNDARY, DOUBLE_FREE, FOREIGN, FULL, HARDENED};
+use crate::checks::{BOUNDARY, CANARY, CANARY_BYTES, DOUBLE_FREE, FOREIGN, FULL, HARDENED};
 use crate::os::fake::{self, Habits};
 
 const MIB: usize = 1 << 20;
@@ -50,6 +50,11 @@ impl<const CHECKS: u16> Subject<CHECKS> {
 fn bytes_of<'a>(start: NonNull<u8>, bytes: usize) -> &'a [u8] {
     // SAFETY: tests look at what is mapped and initialised.
     unsafe { core::slice::from_raw_parts(start.as_ptr(), bytes) }
+}
+
+/// Of a request's bytes those that a program asked for: a canary stands behind them.
+fn own<const CHECKS: u16>(bytes: usize) -> usize {
+    if CHECKS & CANARY == 0 { bytes } else { bytes - CANARY_BYTES }
 }
 
 fn fill(start: NonNull<u8>, bytes: usize, value: u8) {
@@ -119,7 +124,7 @@ fn of_mappings_in_quarantine_addresses_alone_are_kept() {
         let start = subject.alloc(request(3 * MIB)).expect("what waits is not charged");
         assert_eq!(subject.account.held(), 3 * MIB);
         assert_eq!(subject.alloc(request(2 * MIB)), None, "beyond the limit");
-        fill(start, 3 * MIB, 1);
+        fill(start, 3 * MIB - CANARY_BYTES, 1);
         subject.free(start, request(3 * MIB));
         let kept = fake::mapped_bytes() - before - subject.table_bytes();
         assert!(kept <= 64 * MIB + 64 * os::page_bytes(), "{kept} bytes");
@@ -214,8 +219,9 @@ fn nth(blocks: &Blocks, which: usize) -> Option<(NonNull<u8>, Request, u8)> {
     blocks.values().nth(which.checked_rem(blocks.len())?).copied()
 }
 
-fn ends_hold(start: NonNull<u8>, bytes: usize, value: u8) -> bool {
-    let block = bytes_of(start, bytes);
+/// Whether the bytes that a program asked for have its value at both ends.
+fn ends_hold<const CHECKS: u16>(start: NonNull<u8>, bytes: usize, value: u8) -> bool {
+    let block = bytes_of(start, own::<CHECKS>(bytes));
     block.iter().take(64).chain(block.iter().rev().take(64)).all(|&byte| byte == value)
 }
 
@@ -227,7 +233,7 @@ fn run<const CHECKS: u16>(habits: Habits, steps: &[Step]) {
         take_step(&subject, &mut blocks, step, value);
     }
     while let Some((_, (start, request, value))) = blocks.pop_first() {
-        assert!(ends_hold(start, request.bytes, value));
+        assert!(ends_hold::<CHECKS>(start, request.bytes, value));
         subject.free(start, request);
     }
     fake::behave(Habits { refuse_one_in: 0, ..habits });
@@ -250,23 +256,24 @@ fn take_step<const CHECKS: u16>(
             let Some(start) = start else { return };
             assert!(start.addr().get().is_multiple_of(align));
             // Slices are compared faster than bytes are looked at.
-            assert!(!zeroed || bytes_of(start, bytes) == vec![0; bytes]);
-            fill(start, bytes, value);
+            let own = own::<CHECKS>(bytes);
+            assert!(!zeroed || bytes_of(start, own) == vec![0; own]);
+            fill(start, own, value);
             let before = blocks.insert(start.addr().get(), (start, request, value));
             assert!(before.is_none());
         }
         Step::Free { which } => {
             let Some((start, request, value)) = nth(blocks, which) else { return };
             blocks.remove(&start.addr().get());
-            assert!(ends_hold(start, request.bytes, value));
+            assert!(ends_hold::<CHECKS>(start, request.bytes, value));
             subject.free(start, request);
         }
         Step::Resize { which, bytes } => {
             let Some((start, request, before)) = nth(blocks, which) else { return };
             let Some(moved) = subject.resize(start, request, bytes) else { return };
-            assert!(ends_hold(moved, bytes.min(request.bytes).min(64), before));
+            assert!(ends_hold::<CHECKS>(moved, bytes.min(request.bytes).min(64), before));
             blocks.remove(&start.addr().get());
-            fill(moved, bytes, value);
+            fill(moved, own::<CHECKS>(bytes), value);
             blocks.insert(moved.addr().get(), (moved, Request { bytes, ..request }, value));
         }
         Step::Trim => subject.large.trim(subject.account),

@@ -9,8 +9,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::linux;
 pub(crate) use super::linux::{
-    ThreadKey, abort, advise_huge_pages, give_way, no_huge_pages, populate, processors, sleep,
-    spawn, thread_number, write_error,
+    ThreadKey, abort, advise_huge_pages, give_way, no_huge_pages, populate, processors, random,
+    sleep, spawn, thread_number, write_error,
 };
 #[cfg(not(loom))]
 pub(crate) use super::linux::{
@@ -207,16 +207,6 @@ pub(crate) unsafe fn remap(
 
 /// # Safety
 ///
-/// As for [`linux::forbid`].
-pub(crate) unsafe fn forbid(memory: NonNull<u8>, bytes: usize) -> bool {
-    check(memory, bytes);
-    let memory = if refuses() { unacceptable(memory) } else { memory };
-    // SAFETY: by this function's contract.
-    unsafe { linux::forbid(memory, bytes) }
-}
-
-/// # Safety
-///
 /// As for [`linux::discard`].
 pub(crate) unsafe fn discard(memory: NonNull<u8>, bytes: usize, lazily: bool) -> bool {
     check(memory, bytes);
@@ -228,4 +218,24 @@ pub(crate) unsafe fn discard(memory: NonNull<u8>, bytes: usize, lazily: bool) ->
     }
     // SAFETY: by this function's contract.
     unsafe { linux::discard(memory, bytes, lazily) }
+}
+
+/// # Safety
+///
+/// As for [`linux::forbid`].
+pub(crate) unsafe fn forbid(memory: NonNull<u8>, bytes: usize) -> bool {
+    check(memory, bytes);
+    let memory = if refuses() { unacceptable(memory) } else { memory };
+    // SAFETY: by this function's contract.
+    unsafe { linux::forbid(memory, bytes) }
+}
+
+/// # Safety
+///
+/// As for [`linux::allow`].
+pub(crate) unsafe fn allow(memory: NonNull<u8>, bytes: usize) -> bool {
+    check(memory, bytes);
+    let memory = if refuses() { unacceptable(memory) } else { memory };
+    // SAFETY: by this function's contract.
+    unsafe { linux::allow(memory, bytes) }
 }

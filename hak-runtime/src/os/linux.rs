@@ -62,18 +62,6 @@ pub(crate) unsafe fn unmap(memory: NonNull<u8>, bytes: usize) -> bool {
     unsafe { libc::munmap(memory.as_ptr().cast(), bytes) == 0 }
 }
 
-/// Lets any access to a range fault from now on; false when the system refuses, as it may at its
-/// limit of mappings.
-///
-/// # Safety
-///
-/// The range is mapped and belongs to the caller, and no one uses its memory.
-pub(crate) unsafe fn forbid(memory: NonNull<u8>, bytes: usize) -> bool {
-    let _errno = KeepErrno::new();
-    // SAFETY: by this function's contract.
-    unsafe { libc::mprotect(memory.as_ptr().cast(), bytes, libc::PROT_NONE) == 0 }
-}
-
 /// Resizes a mapping, keeping its contents; what is new is zero. `None` leaves it as it was.
 ///
 /// # Safety
@@ -137,6 +125,40 @@ pub(crate) unsafe fn discard(memory: NonNull<u8>, bytes: usize, lazily: bool) ->
     let advice = if lazily { libc::MADV_FREE } else { libc::MADV_DONTNEED };
     // SAFETY: by this function's contract.
     unsafe { libc::madvise(memory.as_ptr().cast(), bytes, advice) == 0 }
+}
+
+/// Forbids all access to a range, whose contents stay; false when the system refuses, as it may at
+/// its limit of mappings.
+///
+/// # Safety
+///
+/// The range is mapped and belongs to the caller, and no one uses it while access is forbidden.
+pub(crate) unsafe fn forbid(memory: NonNull<u8>, bytes: usize) -> bool {
+    let _errno = KeepErrno::new();
+    // SAFETY: by this function's contract.
+    unsafe { libc::mprotect(memory.as_ptr().cast(), bytes, libc::PROT_NONE) == 0 }
+}
+
+/// Allows access again; false when the system refuses, and access stays forbidden.
+///
+/// # Safety
+///
+/// The range is mapped and belongs to the caller.
+pub(crate) unsafe fn allow(memory: NonNull<u8>, bytes: usize) -> bool {
+    let _errno = KeepErrno::new();
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: by this function's contract.
+    unsafe { libc::mprotect(memory.as_ptr().cast(), bytes, access) == 0 }
+}
+
+/// A random number that no one can guess; `None` when the system has none to give at once.
+pub(crate) fn random() -> Option<u64> {
+    let _errno = KeepErrno::new();
+    let mut number = [0; size_of::<u64>()];
+    // SAFETY: the array is writable and as long as is said.
+    let length =
+        unsafe { libc::getrandom(number.as_mut_ptr().cast(), number.len(), libc::GRND_NONBLOCK) };
+    (length == number.len().cast_signed()).then(|| u64::from_ne_bytes(number))
 }
 
 /// Milliseconds of a clock that never goes back, a few milliseconds coarse.

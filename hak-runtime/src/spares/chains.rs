@@ -16,6 +16,7 @@ pub struct Chains<B = AtMost<1>> {
 }
 
 impl<B: Bound> Chains<B> {
+    #[expect(clippy::declare_interior_mutable_const, reason = "each use is a start of its own")]
     pub(crate) const NONE: Self = Chains {
         full: Cell::new(Stack::EMPTY),
         held: Cell::new(0),

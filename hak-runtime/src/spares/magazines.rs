@@ -85,12 +85,10 @@ impl<B: Bound> MagazineSpares for Magazines<B> {
     }
 
     fn put_empty(&self, magazine: NonNull<Magazine>) -> Option<NonNull<Magazine>> {
-        match self.empty.get() {
-            Some(_) => Some(magazine),
-            None => {
-                self.empty.set(Some(magazine));
-                None
-            }
+        if self.empty.get().is_some() {
+            return Some(magazine);
         }
+        self.empty.set(Some(magazine));
+        None
     }
 }

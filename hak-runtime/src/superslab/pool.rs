@@ -15,6 +15,20 @@ pub(super) struct Units {
     pub(super) occupied: u32,
     pub(super) first_waiting: *mut Superslab,
     last_waiting: *mut Superslab,
+    /// Who wants to see each superslab.
+    watchers: [Option<See>; 2],
+}
+
+/// A function that sees a superslab.
+type See = fn(NonNull<u8>);
+
+/// Who may want to see each superslab before anything in it is handed out.
+#[derive(Clone, Copy)]
+pub(crate) enum Watcher {
+    /// The map of the address space.
+    AddressMap,
+    /// Who guards headers.
+    Guard,
 }
 
 /// When the next superslab is due, as far as is known: [`NEVER`] when none waits.
@@ -29,7 +43,19 @@ pub(super) static UNITS_POOL: Mutex<Units> = Mutex::new(Units {
     occupied: 0,
     first_waiting: ptr::null_mut(),
     last_waiting: ptr::null_mut(),
+    watchers: [None; 2],
 });
+
+/// Lets a watcher see all superslabs there are and will be, each once. It is called under the units
+/// lock.
+pub(crate) fn watch(watcher: Watcher, see: See) {
+    let mut pool = UNITS_POOL.lock();
+    let place = &mut pool.watchers[watcher as usize];
+    if place.is_none() {
+        *place = Some(see);
+        all().for_each(|superslab| see(superslab.cast()));
+    }
+}
 
 /// Takes the units lock for a fork.
 pub(crate) fn before_fork() {
@@ -92,6 +118,13 @@ impl Units {
             0 => None,
             fitting => NonNull::new(self.by_run[fitting.trailing_zeros() as usize]),
         }
+    }
+
+    /// A new superslab, in no list by run yet.
+    pub(super) fn map(&self, account: &Account) -> Option<NonNull<Superslab>> {
+        let superslab = Superslab::map(account)?;
+        self.watchers.iter().flatten().for_each(|see| see(superslab.cast()));
+        Some(superslab)
     }
 
     /// Takes the lowest run of so many units, which the superslab has.
