@@ -65,6 +65,18 @@ hak_allocator!(struct LargeSwept = {
     schema = 1,
     classes.ladder = { linear_to = 64, steps_per_doubling = 2, max = "128 KiB" },
 });
+hak_allocator!(struct Boundary = { schema = 1, extends = "general", validation.level = "boundary" });
+hak_allocator!(struct Full = { schema = 1, extends = "general", validation.level = "full" });
+hak_allocator!(struct Hardened = "specs/hardened.toml");
+hak_allocator!(struct CanaryOnly = {
+    schema = 1, extends = "general", cache.slots = 3, validation.canary = true
+});
+hak_allocator!(struct ZeroFreelist = {
+    schema = 1, extends = "general", cache.layers = ["freelist", "depot"], validation.zero = true
+});
+hak_allocator!(struct CheckedDirect = {
+    schema = 1, extends = "general", cache.layers = [], validation.level = "full"
+});
 hak_allocator!(struct OddSwept = { schema = 1, classes.sizes = [24, 40, 56, 104, 1000, 4112] });
 
 /// Sizes from nothing to 64 MiB, each magnitude as likely as the next below 64 KiB.
@@ -140,6 +152,12 @@ properties! {
     adaptive_magazine: AdaptiveMagazine;
     adaptive_freelist: AdaptiveFreelist;
     adaptive_layered: AdaptiveLayered;
+    boundary: Boundary;
+    full: Full;
+    hardened: Hardened;
+    canary_only: CanaryOnly;
+    zero_freelist: ZeroFreelist;
+    checked_direct: CheckedDirect;
 }
 
 /// The sweep in which most allocators that mis-serve alignments are caught: every size class

@@ -27,7 +27,7 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 #[command(after_help = STATUS)]
 pub(crate) struct Check {
-    /// Files, or names of shipped specs: general, web, tiny
+    /// Files, or names of shipped specs: general, web, tiny, hardened
     #[arg(required = true, value_name = "SPEC")]
     pub(crate) specs: Vec<PathBuf>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Check {
 #[derive(Debug, clap::Args)]
 #[command(after_help = STATUS)]
 pub(crate) struct Expand {
-    /// A file, or the name of a shipped spec: general, web, tiny
+    /// A file, or the name of a shipped spec: general, web, tiny, hardened
     #[arg(value_name = "SPEC")]
     pub(crate) spec: PathBuf,
 

@@ -183,10 +183,9 @@ impl<'a> Guarded<'a> {
                 #[inline(always)]
                 unsafe fn alloc_class(place: usize) -> *mut u8 {
                     let block = unsafe { alloc_top(place) };
-                    let exchange = |cache: &Cache<_, _>, random| unsafe {
-                        cache.bin(place).exchange(block, random)
-                    };
-                    CACHE.with(|cache| RANDOM.with(|random| exchange(cache, random)))
+                    RANDOM.with(|random| {
+                        CACHE.with(|cache| unsafe { cache.bin(place).exchange(block, random) })
+                    })
                 }
             }
         })

@@ -71,11 +71,11 @@ impl Canary {
     #[inline]
     pub unsafe fn retire(block: *mut u8, size: usize) {
         // SAFETY: by this function's contract.
-        unsafe { put(block, size, !value(block, size)) };
+        unsafe { put(block, size, value(block, size) ^ FREED) };
     }
 }
 
-/// The word: odd, so the first byte in memory is not 0, and its complement is another word.
+/// The word: odd, so the first byte in memory is not 0.
 #[inline]
 fn value(block: *mut u8, size: usize) -> u64 {
     /// Odd, with its bits well spread.
@@ -84,6 +84,9 @@ fn value(block: *mut u8, size: usize) -> u64 {
     // The product's high bits depend on all others.
     (own ^ SECRET.load(Ordering::Relaxed)).wrapping_mul(FACTOR).swap_bytes() | FIRST_BYTE_ODD
 }
+
+/// What makes a block's word the one of a freed block: no simple fault of a program does.
+const FREED: u64 = 0x6c62_272e_07bb_0142;
 
 /// The lowest bit of a word's first byte in memory.
 const FIRST_BYTE_ODD: u64 = u64::from_ne_bytes([1, 0, 0, 0, 0, 0, 0, 0]);
@@ -137,7 +140,7 @@ unsafe fn says_free(block: *mut u8, size: usize) -> bool {
         let bytes = unsafe { core::slice::from_raw_parts(block, size) };
         bytes.iter().all(|&byte| byte == 0)
     };
-    found == !value(block, size) || found == PATTERN || found == 0 && is_zero()
+    found == value(block, size) ^ FREED || found == PATTERN || found == 0 && is_zero()
 }
 
 #[cfg(test)]
@@ -178,6 +181,10 @@ mod tests {
             }
             block[size] = 0;
             assert!(!is_whole(&mut block, size), "a string's end, one byte too far");
+            // SAFETY: as above.
+            unsafe { Canary::write(block.as_mut_ptr(), size) };
+            block[size..size + CANARY_BYTES].iter_mut().for_each(|byte| *byte = !*byte);
+            assert!(!is_whole(&mut block, size) && !is_free(&mut block, size));
         }
     }
 

@@ -6,5 +6,6 @@ pub fn shipped() -> &'static [(&'static str, &'static str)] {
         ("general", include_str!("../specs/general.toml")),
         ("web", include_str!("../specs/web.toml")),
         ("tiny", include_str!("../specs/tiny.toml")),
+        ("hardened", include_str!("../specs/hardened.toml")),
     ]
 }

@@ -45,11 +45,16 @@ fn started(test: &str) -> String {
 }
 
 fn run_again(test: &str, timeout: Duration) -> io::Result<(ExitStatus, String)> {
-    // A file, not a pipe: nobody waits for the last process that holds it open.
-    let mut output = tempfile::tempfile()?;
     let mut command = Command::new(std::env::current_exe()?);
     command.args([test, "--exact", "--include-ignored", "--nocapture", "--test-threads=1"]);
-    command.env(CHILD_OF, test).env("RUST_BACKTRACE", "0").process_group(0);
+    end_of(command.env(CHILD_OF, test), timeout)
+}
+
+/// Runs a program and says how it ended and what it wrote.
+pub(crate) fn end_of(command: &mut Command, timeout: Duration) -> io::Result<(ExitStatus, String)> {
+    // A file, not a pipe: nobody waits for the last process that holds it open.
+    let mut output = tempfile::tempfile()?;
+    command.env("RUST_BACKTRACE", "0").process_group(0);
     command.stdout(output.try_clone()?).stderr(output.try_clone()?);
     let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX).max(1);
     let set_alarm = move || {

@@ -115,10 +115,10 @@ const _: () = {
     #[inline(always)]
     unsafe fn alloc_class(place: usize) -> *mut u8 {
         let block = unsafe { alloc_top(place) };
-        let exchange = |cache: &Cache<_, _>, random| unsafe {
-            cache.bin(place).exchange(block, random)
-        };
-        CACHE.with(|cache| RANDOM.with(|random| exchange(cache, random)))
+        RANDOM
+            .with(|random| {
+                CACHE.with(|cache| unsafe { cache.bin(place).exchange(block, random) })
+            })
     }
 
     /// Takes back a block of the class at a place, and lets it wait.
