@@ -19,6 +19,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Check(Check),
     Expand(Expand),
+    Inspect(Inspect),
 }
 
 /// Say what is wrong with specs, or that nothing is
@@ -49,4 +50,29 @@ pub(crate) struct Expand {
     /// Write nothing; fail when FILE differs from the code
     #[arg(long, value_name = "FILE", conflicts_with = "output")]
     pub(crate) check: Option<PathBuf>,
+}
+
+/// Show which branches a request takes, and what a spec costs
+///
+/// Builds a small program on the allocator and lets it step through its hit paths. Prints the
+/// classes, the instructions and branches of each hit path, and bytes per thread and superslab; for
+/// two specs side by side. What is built is kept in `$XDG_CACHE_HOME/hak/inspect`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = STATUS)]
+pub(crate) struct Inspect {
+    /// One or two files, or names of shipped specs: general, web, tiny, hardened
+    #[arg(required = true, num_args = 1..=2, value_name = "SPEC")]
+    pub(crate) specs: Vec<PathBuf>,
+
+    /// Print JSON; its keys are described in docs/inspect.md
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print the instructions of each hit path too
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) listing: bool,
+
+    /// Build on the checkout of hak in PATH; also the environment variable HAK_SOURCE
+    #[arg(long, value_name = "PATH")]
+    pub(crate) hak: Option<PathBuf>,
 }

@@ -100,11 +100,16 @@ fn help_of_expand() {
     help("expand", &["expand", "--help"]);
 }
 
+#[test]
+fn help_of_inspect() {
+    help("inspect", &["inspect", "--help"]);
+}
+
 /// The help texts list them by hand.
 #[test]
 fn help_names_every_shipped_spec() {
     let names: Vec<_> = hak_spec::shipped().iter().map(|(name, _)| *name).collect();
-    for text in ["check", "expand"] {
+    for text in ["check", "expand", "inspect"] {
         let text = Place::new().run(&[text, "--help"]).stdout;
         assert!(text.contains(&format!(": {}\n", names.join(", "))), "{text}");
     }

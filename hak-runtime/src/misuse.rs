@@ -45,6 +45,14 @@ pub(crate) fn fault_of<const CHECKS: u16>(
     found: Found,
     small: impl FnOnce(NonNull<u8>) -> Option<Block>,
 ) -> Fault {
+    // Units that were a large block may be a slab now; but who frees just what was freed there means
+    // the block that was.
+    if let Found::Freed(asked) = found
+        && asked == request
+    {
+        let bytes = without_canary::<CHECKS>(asked).bytes;
+        return double_free(Block { start: address, bytes });
+    }
     let request = without_canary::<CHECKS>(request);
     let block = |asked| Block { start: address, bytes: without_canary::<CHECKS>(asked).bytes };
     match found {
@@ -55,7 +63,6 @@ pub(crate) fn fault_of<const CHECKS: u16>(
         }
         Found::Freed(_) | Found::Nowhere => {}
     }
-    // First of all: units that were a large block may be a slab now.
     let of_small = of_small::<CHECKS>(address, request, small);
     of_small.unwrap_or(match found {
         Found::Freed(asked) => double_free(block(asked)),
@@ -135,6 +142,9 @@ mod tests {
             words::<BOUNDARY>(Found::Freed(ASKED), None),
             "double free of 5008-byte block 0x9000"
         );
+        let again = Found::Freed(Request { bytes: 108, align: 16 });
+        let reused = Some(Block { start: PLACE, bytes: 64 });
+        assert_eq!(words::<BOUNDARY>(again, reused), "double free of 108-byte block 0x9000");
         assert_eq!(words::<BOUNDARY>(Found::Nowhere, None), "free of foreign address 0x9000");
         assert_eq!(
             words::<BOUNDARY>(Found::Freed(ASKED), Some(Block { start: PLACE, bytes: 64 })),
