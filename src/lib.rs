@@ -82,11 +82,26 @@
 //! goes to the slabs. A forked child can use every allocator; what other threads had cached is
 //! lost to it. A signal handler must not allocate or free, as with other allocators; it may fork.
 //!
+//! # Checks
+//!
+//! `validation.level` is `"off"`, `"boundary"` (wrong frees), `"full"` (and overflows, and writes
+//! after the free) or `"hardened"` (and zeroed, shuffled, held back and guarded memory); each check
+//! can be added to a level or taken from it. A check that fails writes one line to the error stream
+//! and ends the process with `SIGABRT`:
+//!
+//! ```
+//! # mod alloc {
+//! hak::hak_allocator!(struct Careful = {
+//!     schema = 1, extends = "general", validation = { level = "boundary", canary = true }
+//! });
+//! # }
+//! ```
+//!
 //! # What it does not do
 //!
 //! - It runs on 64-bit Linux only.
-//! - A double free is found when the block reaches its slab, and ends the process with one line
-//!   on the error stream. Other misuse is not looked for.
+//! - Without `[validation]`, what is wrong with a block is found when it reaches its slab, at the
+//!   latest; other misuse is not looked for.
 //! - A crate that forbids `unsafe_code` cannot call the macro, since an allocator is unsafe code;
 //!   one that denies it can.
 //!

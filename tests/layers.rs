@@ -4,10 +4,12 @@
 //! `cargo test --test layers -- --nocapture` prints the listings.
 
 #[path = "support/hit_path.rs"]
+#[expect(dead_code, reason = "tests/fast_path.rs asks more")]
 mod hit_path;
 #[path = "support/listing.rs"]
 mod listing;
 #[path = "support/probe.rs"]
+#[expect(dead_code, reason = "specs are made here")]
 mod probe;
 
 use std::collections::BTreeMap;

@@ -65,7 +65,9 @@ hak_allocator!(struct LargeSwept = {
     schema = 1,
     classes.ladder = { linear_to = 64, steps_per_doubling = 2, max = "128 KiB" },
 });
-hak_allocator!(struct Boundary = { schema = 1, extends = "general", validation.level = "boundary" });
+hak_allocator!(struct Boundary = {
+    schema = 1, extends = "general", validation.level = "boundary"
+});
 hak_allocator!(struct Full = { schema = 1, extends = "general", validation.level = "full" });
 hak_allocator!(struct Hardened = "specs/hardened.toml");
 hak_allocator!(struct CanaryOnly = {

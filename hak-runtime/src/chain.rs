@@ -1,7 +1,7 @@
 //! Chains: free blocks linked through their own memory.
 //!
 //! A block's first word links a whole chain to the next one where chains are stacked (see
-//! [`parcel`](crate::parcel)); its second word links the block to the next of its chain.
+//! `parcel`); its second word links the block to the next of its chain.
 
 use core::ptr::NonNull;
 

@@ -7,7 +7,8 @@
 
 use crate::superslab::UNIT_BYTES;
 
-/// The key of a request; `align` is a power of two. A request of no bytes gets the largest key, which no class serves.
+/// The key of a request; `align` is a power of two. A request of no bytes gets the largest key,
+/// which no class serves.
 #[inline(always)]
 pub const fn key(size: usize, align: usize) -> usize {
     size.wrapping_sub(1) | (align - 1)

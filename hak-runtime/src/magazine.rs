@@ -7,7 +7,7 @@ use crate::arena;
 /// Head of a magazine; its slots follow.
 #[repr(C)]
 pub struct Magazine {
-    /// For whoever stacks magazines (see [`parcel`](crate::parcel)).
+    /// For whoever stacks magazines (see `parcel`).
     link: *mut u8,
 }
 

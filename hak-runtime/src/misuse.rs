@@ -45,8 +45,8 @@ pub(crate) fn fault_of<const CHECKS: u16>(
     found: Found,
     small: impl FnOnce(NonNull<u8>) -> Option<Block>,
 ) -> Fault {
-    // Units that were a large block may be a slab now; but who frees just what was freed there means
-    // the block that was.
+    // Units that were a large block may be a slab now; but who frees just what was freed there
+    // means the block that was.
     if let Found::Freed(asked) = found
         && asked == request
     {

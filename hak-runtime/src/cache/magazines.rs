@@ -20,7 +20,9 @@ macro_rules! bin_with_spares {
             const NEW: Self = Bin::new();
             const NO_SPARES: $spares = MagazineSpares::NONE;
 
-            fn alloc<D: Depots<Parcel = FullMagazine>, L: Larges>(slow: &Slow<'_, Self, D, L>) -> *mut u8 {
+            fn alloc<D: Depots<Parcel = FullMagazine>, L: Larges>(
+                slow: &Slow<'_, Self, D, L>,
+            ) -> *mut u8 {
                 alloc(slow)
             }
 
