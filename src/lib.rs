@@ -54,7 +54,9 @@
 //! type has no size, is `Copy`, and its rustdoc shows the table of its classes. It has three
 //! functions of its own: `stats()`, a [`Stats`] that is put together without counters on the hit
 //! paths; `flush()`, which gives what the thread and the depots cache back to the slabs; and
-//! `purge()`, which returns all memory that no block is in to the system.
+//! `purge()`, which returns all memory that no block is in to the system. A spec with
+//! `stats.counters` adds `counters()`, exact [`Counters`]; one with `stats.profile` adds
+//! `profile()`, a [`Profile`] made of samples. Without those keys nothing of them is there.
 //!
 //! Any number of allocators may live in one program. Each has its own caches, classes and limits;
 //! all take their memory from one pool.
@@ -136,7 +138,10 @@ macro_rules! hak_allocator {
     };
 }
 
-pub use hak_runtime::{ClassStats, Stats};
+pub use hak_runtime::{
+    ClassCounters, ClassProfile, ClassStats, Counters, LargeCounters, Profile, SizeProfile,
+    SlowPath, Stats,
+};
 
 /// For generated code only: it changes without notice.
 #[doc(hidden)]

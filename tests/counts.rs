@@ -120,6 +120,40 @@ fn print(kernel: &str, allocator: &str, counts: Counts) {
     println!("{kernel:<8}{allocator:<10}{instructions:>12.2}{branches:>10.3}{mispredicted:>14.4}");
 }
 
+/// What counting and sampling add to an alloc and a free: the instructions that
+/// `tests/watched_paths.rs` shows, and in the mean little for what goes off the hit path.
+#[test]
+fn counting_and_sampling_add_what_the_listings_show() {
+    /// Two that count; of eight that sample two are branches.
+    const ADDED: [(&str, &str, [f64; 2]); 3] = [
+        ("counted", "counters = true", [2.0, 0.0]),
+        ("sampled", "profile = true", [8.0, 2.0]),
+        ("both", "counters = true, profile = true", [10.0, 2.0]),
+    ];
+    /// For samples, of which there are some in each run.
+    const SAMPLES_MAX: f64 = 0.2;
+    if !can_count() {
+        return;
+    }
+    let plain = Program::build("general", Some(&probe::shipped("general")));
+    let [plain, plain_mixed] = ["pair", "mixed"].map(|kernel| plain.iteration(kernel, 100_000));
+    print("pair", "general", plain);
+    print("mixed", "general", plain_mixed);
+    for (name, stats, [instructions, branches]) in ADDED {
+        let spec = probe::folder().join(format!("specs/{name}.toml"));
+        let text = format!("schema = 1\nextends = \"general\"\nstats = {{ {stats} }}\n");
+        probe::write_if_changed(&spec, &text);
+        let program = Program::build(name, Some(&spec));
+        let pair = program.iteration("pair", 100_000);
+        print("pair", name, pair);
+        print("mixed", name, program.iteration("mixed", 100_000));
+        let added = pair - plain;
+        let most = instructions + SAMPLES_MAX;
+        assert!(added.instructions <= most, "{name} adds {added:?}, not {instructions}");
+        assert!(added.branches <= branches + SAMPLES_MAX, "{name} adds {added:?}");
+    }
+}
+
 #[test]
 fn branches_are_few_and_predicted() {
     if !can_count() {

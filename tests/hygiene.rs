@@ -69,6 +69,11 @@ mod shadowed {
         cache.layers = ["magazine"],
         hints.inline = "never",
     });
+    ::hak::hak_allocator!(pub struct Watched = {
+        schema = 1,
+        classes.sizes = [64],
+        stats = { counters = true, profile = true, sample_bytes = 100 },
+    });
 }
 
 /// Types that are called like what generated code imports or declares.
@@ -122,6 +127,7 @@ fn nothing_is_taken_from_the_surroundings() {
     use_it(shadowed::Shadowed);
     use_it(shadowed::OddSizes);
     use_it(shadowed::Bare);
+    use_it(shadowed::Watched);
     ::std::assert_eq!(shadowed::OddSizes::stats().classes.len(), 4);
 }
 

@@ -57,6 +57,15 @@ hak_allocator!(struct AdaptiveLayered = {
     cache.adaptive = { min = 4, max = 64 }
 });
 
+hak_allocator!(struct Watched = {
+    schema = 1, extends = "general", cache.slots = 5, cache.refill = { default = 3 },
+    stats = { counters = true, profile = true, sample_bytes = 100 }
+});
+hak_allocator!(struct WatchedDirect = {
+    schema = 1, extends = "general", cache.layers = [],
+    stats = { counters = true, profile = true, sample_bytes = 100 }
+});
+
 // The sweep runs beside the properties, so it has allocators of its own.
 hak_allocator!(struct GeneralSwept = "specs/general.toml");
 hak_allocator!(struct WebSwept = "specs/web.toml");
@@ -160,6 +169,29 @@ properties! {
     canary_only: CanaryOnly;
     zero_freelist: ZeroFreelist;
     checked_direct: CheckedDirect;
+}
+
+/// With counters and samples: in the end nothing is live by any of them, either.
+macro_rules! watched {
+    ($($test:ident: $allocator:ident;)*) => {$(
+        #[test]
+        fn $test() {
+            holds(&$allocator, || {
+                let (counted, sampled) = ($allocator::counters(), $allocator::profile());
+                let live = counted.classes.iter().map(|class| class.live()).sum::<u64>();
+                assert_eq!(live + counted.large.live(), 0);
+                let live = sampled.classes.iter().map(|class| class.live).sum::<u64>();
+                assert_eq!(live + sampled.large.live, 0);
+                $allocator::flush();
+                $allocator::stats().classes.iter().map(|class| class.blocks_out).sum()
+            });
+        }
+    )*};
+}
+
+watched! {
+    watched: Watched;
+    watched_without_layers: WatchedDirect;
 }
 
 /// The sweep in which most allocators that mis-serve alignments are caught: every size class

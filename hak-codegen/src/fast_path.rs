@@ -4,6 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::checks::Guarded;
+use crate::{counters, profile};
 use hak_spec::{Layers, Likely, Spec};
 
 /// A branch whose condition says that the slow path is needed, hinted as the spec says.
@@ -22,7 +23,7 @@ fn cold(usually_fast: Likely) -> Option<TokenStream> {
 
 /// The functions that serve a request, by its class or above all classes.
 pub(crate) fn paths(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
-    let class = if spec.layers.has_cache() { cached(spec, guarded) } else { direct() };
+    let class = if spec.layers.has_cache() { cached(spec, guarded) } else { direct(spec) };
     let large = large(spec, guarded);
     let checks = guarded.functions();
     quote!(#class #large #checks)
@@ -42,6 +43,12 @@ fn cached(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     let (any, held) = (guarded.alloc(), guarded.dealloc());
     let alloc = if any.is_some() { quote!(alloc_top) } else { quote!(alloc_class) };
     let dealloc = if held.is_some() { quote!(dealloc_released) } else { quote!(dealloc_class) };
+    let (alloc_hit, dealloc_hit) = (counters::alloc_hit(spec), counters::dealloc_hit(spec));
+    let alloc_slow = quote!(CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) }));
+    let alloc_slow = counters::missed(spec, profile::timed_alloc(spec, alloc_slow));
+    let dealloc_slow =
+        quote!(CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, place, block) }));
+    let dealloc_slow = counters::overflowed(spec, profile::timed_dealloc(spec, dealloc_slow));
     quote! {
         #any
 
@@ -53,6 +60,7 @@ fn cached(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
             CACHE.with(|cache| {
                 let bin = unsafe { cache.bin(place) };
                 #miss
+                #alloc_hit
                 unsafe { bin.pop() }
             })
         }
@@ -63,6 +71,7 @@ fn cached(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
             CACHE.with(|cache| {
                 let bin = unsafe { cache.bin(place) };
                 #full
+                #dealloc_hit
                 unsafe { bin.push(block) };
             })
         }
@@ -71,31 +80,35 @@ fn cached(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
         #hit
         #[inline(never)]
         fn alloc_slow(place: usize) -> *mut u8 {
-            CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) })
+            #alloc_slow
         }
 
         /// The taking back when the bin is full.
         #room
         #[inline(never)]
         unsafe fn dealloc_slow(block: *mut u8, place: usize) {
-            CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, place, block) })
+            #dealloc_slow
         }
     }
 }
 
 /// The functions that serve a class from its slabs.
-fn direct() -> TokenStream {
+fn direct(spec: &Spec) -> TokenStream {
+    let alloc = profile::timed_alloc(spec, quote!(unsafe { HEAP.take(class) }));
+    let alloc = counters::direct_alloc(spec, alloc);
+    let dealloc = profile::timed_dealloc(spec, quote!(unsafe { HEAP.give_back(class, block) }));
+    let dealloc = counters::direct_dealloc(spec, dealloc);
     quote! {
         /// A block of a class.
         #[inline(never)]
         unsafe fn alloc_class(class: usize) -> *mut u8 {
-            unsafe { HEAP.take(class) }
+            #alloc
         }
 
         /// Takes back a block of a class, which no one uses any more.
         #[inline(never)]
         unsafe fn dealloc_class(block: *mut u8, class: usize) {
-            unsafe { HEAP.give_back(class, block) }
+            #dealloc
         }
     }
 }
@@ -113,6 +126,9 @@ fn large(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     } else {
         quote!(HEAP.alloc_large(#bytes, layout.align(), zeroed))
     };
+    let alloc = counters::alloc_large(spec, profile::timed_alloc_large(spec, alloc));
+    let dealloc = quote!(unsafe { HEAP.dealloc_large(start, #bytes, layout.align()) });
+    let dealloc = counters::dealloc_large(spec, profile::timed_dealloc_large(spec, dealloc));
     quote! {
         /// A request above all classes: a span or a mapping.
         #small
@@ -125,7 +141,7 @@ fn large(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
         #small
         #[inline(never)]
         unsafe fn dealloc_large(start: *mut u8, layout: Layout) {
-            unsafe { HEAP.dealloc_large(start, #bytes, layout.align()) }
+            #dealloc
         }
     }
 }

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use crate::checks::Guarded;
-use crate::number;
+use crate::{counters, number, profile};
 use hak_spec::{Inline, Spec};
 
 /// The inherent methods.
@@ -13,6 +13,7 @@ pub(crate) fn methods(name: &Ident, spec: &Spec, guarded: &Guarded<'_>) -> Token
     let flush =
         spec.layers.has_cache().then(|| quote!(CACHE.with(|cache| unsafe { cache.flush(&HEAP) });));
     let release = guarded.flush();
+    let (counters, profile) = (counters::method(spec), profile::method(spec));
     quote! {
         impl #name {
             /// What this allocator holds now. Takes its locks for a moment, allocates nothing.
@@ -33,7 +34,49 @@ pub(crate) fn methods(name: &Ident, spec: &Spec, guarded: &Guarded<'_>) -> Token
                 Self::flush();
                 HEAP.purge();
             }
+
+            #counters
+            #profile
         }
+    }
+}
+
+/// What `alloc` does with its `layout`.
+pub(crate) fn alloc(guarded: &Guarded<'_>) -> TokenStream {
+    let bytes = guarded.bytes(quote!(layout.size()));
+    let obtain = guarded.obtain(quote!(layout.size()));
+    quote! {
+        match class_of(#bytes, layout.align()) {
+            Some(place) => unsafe { #obtain },
+            None => alloc_large(layout, false),
+        }
+    }
+}
+
+/// What `dealloc` does with its `block` and `layout`.
+pub(crate) fn dealloc(guarded: &Guarded<'_>) -> TokenStream {
+    let (bytes, release) = (guarded.bytes(quote!(layout.size())), guarded.release());
+    quote! {
+        match class_of(#bytes, layout.align()) {
+            Some(place) => unsafe { #release },
+            None => unsafe { dealloc_large(block, layout) },
+        }
+    }
+}
+
+/// What `alloc_zeroed` does with its `layout`.
+pub(crate) fn alloc_zeroed(guarded: &Guarded<'_>) -> TokenStream {
+    let bytes = guarded.bytes(quote!(layout.size()));
+    let obtain = guarded.obtain(quote!(layout.size()));
+    quote! {
+        let Some(place) = class_of(#bytes, layout.align()) else {
+            return alloc_large(layout, true);
+        };
+        let block = unsafe { #obtain };
+        if !block.is_null() {
+            unsafe { ptr::write_bytes(block, 0, layout.size()) };
+        }
+        block
     }
 }
 
@@ -44,37 +87,27 @@ pub(crate) fn implementation(name: &Ident, spec: &Spec, guarded: &Guarded<'_>) -
         Inline::Never => quote!(#[inline(never)]),
         Inline::Constant => quote!(#[inline]),
     };
-    let bytes = guarded.bytes(quote!(layout.size()));
-    let (obtain, release) = (guarded.obtain(quote!(layout.size())), guarded.release());
-    let realloc = realloc(guarded);
+    let (alloc, alloc_zeroed, dealloc) = (alloc(guarded), alloc_zeroed(guarded), dealloc(guarded));
+    let [if_due, if_due_zeroed, if_known] = profile::detours(spec);
+    let realloc = realloc(spec, guarded);
     quote! {
         unsafe impl GlobalAlloc for #name {
             #inline
             unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-                match class_of(#bytes, layout.align()) {
-                    Some(place) => unsafe { #obtain },
-                    None => alloc_large(layout, false),
-                }
+                #if_due
+                #alloc
             }
 
             #inline
             unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-                match class_of(#bytes, layout.align()) {
-                    Some(place) => unsafe { #release },
-                    None => unsafe { dealloc_large(block, layout) },
-                }
+                #if_known
+                #dealloc
             }
 
             #inline
             unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-                let Some(place) = class_of(#bytes, layout.align()) else {
-                    return alloc_large(layout, true);
-                };
-                let block = unsafe { #obtain };
-                if !block.is_null() {
-                    unsafe { ptr::write_bytes(block, 0, layout.size()) };
-                }
-                block
+                #if_due_zeroed
+                #alloc_zeroed
             }
 
             #realloc
@@ -83,7 +116,8 @@ pub(crate) fn implementation(name: &Ident, spec: &Spec, guarded: &Guarded<'_>) -
 }
 
 /// Resizing within a class is the short half; the other is out of line.
-fn realloc(guarded: &Guarded<'_>) -> TokenStream {
+fn realloc(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
+    let resized = counters::resized(spec);
     let (bytes, new_bytes) =
         (guarded.bytes(quote!(layout.size())), guarded.bytes(quote!(new_size)));
     let keep = guarded.keep();
@@ -96,6 +130,7 @@ fn realloc(guarded: &Guarded<'_>) -> TokenStream {
                 (class_of(#bytes, layout.align()), class_of(#new_bytes, layout.align()))
                 && place == new_place
             {
+                #resized
                 return #keep;
             }
             unsafe { realloc_slow(block, layout, new_layout) }
@@ -104,10 +139,13 @@ fn realloc(guarded: &Guarded<'_>) -> TokenStream {
 }
 
 /// The out-of-line half of `realloc`.
-pub(crate) fn realloc_slow(guarded: &Guarded<'_>) -> TokenStream {
+pub(crate) fn realloc_slow(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     let (bytes, new_bytes) = (guarded.bytes(quote!(size)), guarded.bytes(quote!(new_size)));
     let (obtain, release) = (guarded.obtain(quote!(new_size)), guarded.release());
     let inspect = guarded.inspect_before_copy();
+    let [hold, settle] = profile::around_resize(spec);
+    let [sample, end] = profile::around_move(spec);
+    let resized_large = counters::resized_large(spec);
     quote! {
         /// Resizes a block whose class changes, or that no class serves.
         #[inline(never)]
@@ -120,8 +158,11 @@ pub(crate) fn realloc_slow(guarded: &Guarded<'_>) -> TokenStream {
             let (place, new_place) = (class_of(#bytes, align), class_of(#new_bytes, align));
             #inspect
             if place.is_none() && new_place.is_none() {
+                #hold
                 let resized = unsafe { HEAP.resize_large(block, #bytes, #new_bytes, align) };
+                #settle
                 if !resized.is_null() {
+                    #resized_large
                     return resized;
                 }
             }
@@ -134,6 +175,8 @@ pub(crate) fn realloc_slow(guarded: &Guarded<'_>) -> TokenStream {
             }
             let kept = if size < new_size { size } else { new_size };
             unsafe { ptr::copy_nonoverlapping(block, moved, kept) };
+            #sample
+            #end
             match place {
                 Some(place) => unsafe { #release },
                 None => unsafe { dealloc_large(block, layout) },

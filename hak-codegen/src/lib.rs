@@ -6,11 +6,13 @@
 
 mod checks;
 mod class_table;
+mod counters;
 mod fast_path;
 mod global_alloc;
 mod layers;
 mod lookup;
 mod names;
+mod profile;
 mod stub;
 mod tables;
 
@@ -89,7 +91,8 @@ pub fn expand(spec: &Spec, target: &Target) -> TokenStream {
     let tables = tables::tables(spec, &order, &guarded, &name.to_string());
     let lookup = lookup::lookup(spec, &order);
     let paths = fast_path::paths(spec, &guarded);
-    let realloc_slow = global_alloc::realloc_slow(&guarded);
+    let realloc_slow = global_alloc::realloc_slow(spec, &guarded);
+    let sampled = profile::functions(spec, &guarded);
     let block = names::block(&name, &uses, |name| {
         let methods = global_alloc::methods(name, spec, &guarded);
         let implementation = global_alloc::implementation(name, spec, &guarded);
@@ -98,6 +101,7 @@ pub fn expand(spec: &Spec, target: &Target) -> TokenStream {
             #lookup
             #paths
             #realloc_slow
+            #sampled
             #methods
             #implementation
             runtime::implement_allocator! { #name }

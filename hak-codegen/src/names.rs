@@ -8,7 +8,7 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 
 use crate::checks::Guarded;
-use crate::layers;
+use crate::{counters, layers, profile};
 use hak_spec::Spec;
 
 /// The paths, for one place that the crate `hak` is known by.
@@ -26,6 +26,7 @@ impl<'a> Names<'a> {
         let face = self.face;
         let (layers, checks) = (layers::imports(spec), guarded.imports());
         let purge = spec.superslab.purge.map(|_| quote!(Purge, PurgeHow,));
+        let (counters, profile) = (counters::imports(spec), profile::imports(spec));
         quote! {
             use ::core::alloc::{GlobalAlloc, Layout};
             use ::core::hint::cold_path;
@@ -34,7 +35,8 @@ impl<'a> Names<'a> {
             use ::core::ptr;
             use #face::__private as runtime;
             use runtime::{
-                Account, Class, Heap, SizeClass, Stats, Terms, #purge #layers #checks
+                Account, Class, Heap, SizeClass, Stats, Terms,
+                #purge #layers #checks #counters #profile
             };
         }
     }
@@ -47,7 +49,7 @@ impl<'a> Names<'a> {
             use ::core::primitive::u8;
             use ::core::ptr;
             use #face::__private as runtime;
-            use runtime::Stats;
+            use runtime::{Counters, Profile, Stats};
         }
     }
 }

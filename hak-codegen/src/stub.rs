@@ -35,6 +35,16 @@ fn interface(name: &Ident) -> TokenStream {
                 Stats::NONE
             }
 
+            /// Nothing.
+            pub fn counters() -> Counters<0> {
+                Counters::NONE
+            }
+
+            /// Nothing.
+            pub fn profile() -> Profile<0> {
+                Profile::NONE
+            }
+
             /// Does nothing.
             pub fn flush() {}
 

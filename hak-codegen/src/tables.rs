@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote};
 
 use crate::checks::Guarded;
-use crate::{layers, names, number};
+use crate::{counters, layers, names, number, profile};
 use hak_spec::{Class, Purge, PurgeHow, SUPERSLAB_BYTES, Spec, Superslab, UNIT_BYTES};
 
 /// The order of classes in the statics and in a thread's cache: the hot ones first, as the spec
@@ -65,6 +65,7 @@ pub(crate) fn tables(
         if order.is_by_size() { " Classes, from small to large." } else { HOT_FIRST };
     let same_version = same_version(spec);
     let cache = cache(spec, guarded, &count);
+    let (counters, profile) = (counters::statics(spec), profile::statics(spec));
     quote! {
         #same_version
 
@@ -84,6 +85,8 @@ pub(crate) fn tables(
         static HEAP: Heap<#depot_type #large> =
             Heap::new(&ACCOUNT, &CLASSES, &DEPOTS, #large_name::new(#spans_to, #keep));
         #cache
+        #counters
+        #profile
     }
 }
 

@@ -101,6 +101,17 @@ impl<F: Front, const N: usize> Cache<F, N> {
 
     const WORDS: usize = size_of::<F>() / size_of::<usize>();
 
+    /// Ends the thread's use of the cache.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn end_for_test(&self) {
+        self.thread.end();
+    }
+
+    /// Whether the thread has entered and not ended: what it does may be a hit.
+    pub(crate) fn may_hit(&self) -> bool {
+        self.thread.may_cache() == Some(true)
+    }
+
     /// Serves an alloc whose bin is empty; null when the system has no memory.
     ///
     /// # Safety

@@ -81,14 +81,8 @@ impl<D: Depots, L: Larges> Heap<D, L> {
         let place = unsafe { slab::place_of(size, block) };
         // SAFETY: headers are never unmapped.
         let slab = unsafe { place.slab.as_ref() };
-        let asked = slab::kind_of(self.account, number);
-        // Free bits are those of the asked class only if that is the slab's.
-        let is_known = if const { CHECKS & (SIZE | DOUBLE_FREE) != 0 } {
-            slab.kind() == asked
-        } else {
-            slab::is_of_account(slab.kind(), asked)
-        };
-        is_known
+        // What follows is about the asked class: another one is judged at length.
+        slab.kind() == slab::kind_of(self.account, number)
             && (const { CHECKS & ALIGNMENT == 0 } || place.is_start(size))
             && (const { CHECKS & FOREIGN == 0 } || place.is_within(size))
             // SAFETY: it lies in a block of the slab's class.

@@ -8,8 +8,8 @@
 use core::cell::UnsafeCell;
 use core::ptr;
 
-use crate::account::Account;
-use crate::sync::{self, AtomicU32, Mutex, Ordering};
+use crate::account::{Account, Terms};
+use crate::sync::{self, AtomicBool, AtomicU32, Mutex, Ordering};
 use crate::{arena, os, superslab, thread};
 
 /// How to take and release the locks of one heap.
@@ -45,22 +45,23 @@ impl Member {
         Member(UnsafeCell::new(None))
     }
 
-    /// Enters a heap in the list, once; the first one installs the handlers.
+    /// Enters a heap in the list, once; the first one installs the handlers. `begin` is called
+    /// before anyone sees that it is entered.
     #[cold]
-    pub(crate) fn enter(&'static self, account: &Account, hooks: Hooks) {
+    pub(crate) fn enter(&'static self, is_entered: &AtomicBool, begin: Option<fn()>, hooks: Hooks) {
         let mut members = MEMBERS.lock();
-        if account.is_registered.load(Ordering::Relaxed) {
+        if is_entered.load(Ordering::Relaxed) {
             return;
         }
         // First: who finds the heap registered goes on without waiting.
-        if let Some(begin) = account.terms.on_register {
+        if let Some(begin) = begin {
             begin();
         }
         // SAFETY: the lock is held.
         unsafe { *self.0.get() = Some((hooks, members.newest)) };
         members.newest = self;
         let is_first = !core::mem::replace(&mut members.has_handlers, true);
-        account.is_registered.store(true, Ordering::Release);
+        is_entered.store(true, Ordering::Release);
         // The C library may allocate for its handlers, and so enter another heap here.
         drop(members);
         if is_first {
@@ -68,6 +69,52 @@ impl Member {
         }
     }
 }
+
+/// A lock beside the heaps, such as that of an allocator's counters: a member of its own.
+pub(crate) struct Beside {
+    member: Member,
+    is_entered: AtomicBool,
+}
+
+/// The account of what holds nothing.
+static NOBODY: Account = Account::new("", Terms::DEFAULT);
+
+impl Beside {
+    pub(crate) const fn new() -> Self {
+        Beside { member: Member::new(), is_entered: AtomicBool::new(false) }
+    }
+
+    /// Has a fork call `lock` with `owner` before it, and `unlock` on both sides, as heaps' locks
+    /// are taken: see [`Hooks`]. To be called before the lock is used; only the first call counts.
+    #[inline]
+    pub(crate) fn enter(
+        &'static self,
+        owner: *const (),
+        lock: unsafe fn(*const ()),
+        unlock: unsafe fn(*const ()),
+    ) {
+        if self.is_entered.load(Ordering::Relaxed) {
+            return;
+        }
+        let hooks = Hooks {
+            heap: owner,
+            account: &NOBODY,
+            lock_classes: lock,
+            lock_huge: nothing,
+            unlock_classes: unlock,
+            unlock_huge: nothing,
+            drain_idle: nothing,
+        };
+        self.member.enter(&self.is_entered, None, hooks);
+    }
+}
+
+/// A hook of what has no such lock.
+///
+/// # Safety
+///
+/// There is nothing to keep to.
+unsafe fn nothing(_: *const ()) {}
 
 /// How often this process is a fork's child of one that used hak.
 static FORKS: AtomicU32 = AtomicU32::new(0);

@@ -68,7 +68,8 @@ impl<D: Depots, L: Larges> Heap<D, L> {
     #[inline]
     pub(crate) fn register(&'static self) {
         if !self.account.is_registered.load(Ordering::Acquire) {
-            self.member.enter(self.account, self.hooks());
+            let Account { is_registered, terms, .. } = self.account;
+            self.member.enter(is_registered, terms.on_register, self.hooks());
         }
     }
 

@@ -30,11 +30,11 @@
 //!
 //! From top to bottom; each file uses only what stands below it, and a test says so:
 //!
-//! `stats` · `cache` · `quarantine` · `direct` · `check_block` · `heap` · `purge` · `fork` ·
-//! `thread` · `depot` · `list` · `bin` · `spares` · `parcel` · `chain` · `class` · `slab` ·
-//! `size_class` · `magazine` · `checked_large` · `large` · `span` · `hooks` · `guard` ·
-//! `address_map` · `superslab` · `huge` · `arena` · `canary` · `poison` · `random` · `account` ·
-//! `misuse` · `fault` · `fatal` · `checks` · `sync` · `os`
+//! `profile` · `counters` · `stats` · `cache` · `quarantine` · `direct` · `check_block` · `heap` ·
+//! `purge` · `fork` · `thread` · `depot` · `list` · `bin` · `spares` · `parcel` · `chain` ·
+//! `class` · `slab` · `size_class` · `magazine` · `checked_large` · `large` · `span` · `hooks` ·
+//! `guard` · `address_map` · `superslab` · `huge` · `arena` · `canary` · `poison` · `random` ·
+//! `account` · `misuse` · `fault` · `fatal` · `checks` · `sync` · `os`
 //!
 //! `lookup` stands beside them: it is arithmetic for generated code.
 //!
@@ -43,7 +43,9 @@
 //! A thread that holds a lock takes only locks that stand later in this list:
 //! members → thread key → depot → class → units → huge → registry → arena. Nothing is called back
 //! while one is held, but for the hooks of checks: they take the units lock at most, and only
-//! before it. A fork takes all locks, in this order.
+//! before it. A fork takes all locks, in this order. The locks of counters and profilers are
+//! members', taken where depots' are: no other one is taken with them but the counters' before the
+//! arena's.
 
 #![warn(clippy::pedantic)]
 #![allow(
@@ -65,6 +67,7 @@ mod check_block;
 mod checked_large;
 pub mod checks;
 mod class;
+mod counters;
 mod depot;
 mod direct;
 mod fatal;
@@ -82,6 +85,7 @@ mod misuse;
 mod os;
 mod parcel;
 mod poison;
+mod profile;
 mod purge;
 mod quarantine;
 mod random;
@@ -100,6 +104,7 @@ pub use cache::Cache;
 pub use canary::Canary;
 pub use checked_large::CheckedLarge;
 pub use class::{Class, classes};
+pub use counters::{ClassCounters, CountTotals, Counters, Counts, LargeCounters};
 pub use depot::{Depot, Depots, NoDepot, depots};
 pub use heap::Heap;
 pub use hooks::checked;
@@ -109,6 +114,10 @@ pub use lookup::{aligned_class, class_table, key, wide_class_table};
 pub use misuse::{Block, Found, Request};
 pub use parcel::{Chain, FullMagazine, HalfChain};
 pub use poison::Poison;
+pub use profile::{
+    ClassProfile, LIFETIME_BUCKETS, Profile, Profiler, ProfilerForks, SIZE_BUCKETS, SLOW_BUCKETS,
+    Sample, Sampler, SizeProfile, SlowPath, ticks,
+};
 pub use quarantine::Quarantine;
 pub use random::Random;
 pub use size_class::SizeClass;

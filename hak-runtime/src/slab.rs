@@ -46,12 +46,6 @@ pub(crate) fn kind_of(account: &Account, number: usize) -> Kind {
     (ptr::from_ref(account).addr() as Kind) << NUMBER_BITS | number as Kind
 }
 
-/// Whether a slab's kind is of the account that another kind is of.
-#[inline]
-pub(crate) fn is_of_account(kind: Kind, other: Kind) -> bool {
-    (kind ^ other) >> NUMBER_BITS == 0
-}
-
 /// A slab's metadata, in the slot of its first unit.
 #[repr(C, align(64))]
 pub(crate) struct Slab {

@@ -25,6 +25,11 @@ std::thread_local! {
     static IS_ENDING: Cell<bool> = const { Cell::new(false) };
 }
 
+/// A number that no other living thread has, and that the thread keeps in a forked child.
+pub(crate) fn id() -> usize {
+    IS_ENDING.with(|here| ptr::from_ref(here).addr())
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// The thread has not come by.

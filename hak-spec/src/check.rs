@@ -53,7 +53,7 @@ const CHECKS: [Rule; 8] = [
     keep_is_used,
 ];
 
-const REST: [Rule; 11] = [
+const REST: [Rule; 12] = [
     name_is_given,
     name_is_an_identifier,
     summary_is_one_line,
@@ -65,6 +65,7 @@ const REST: [Rule; 11] = [
     cache_keys_need_a_layer,
     tuned_counts_need_a_layer,
     adaptive_replaces_slots,
+    sample_bytes_are_used,
 ];
 
 /// Applies every rule; gives back the class sizes when those about them hold.

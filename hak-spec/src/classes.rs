@@ -122,6 +122,7 @@ pub(crate) fn resolve(raw: &Raw, sizes: &[u32], files: Vec<PathBuf>) -> Option<S
         checks,
         counters: raw.counters.as_ref()?.value,
         profile: raw.profile.as_ref()?.value,
+        sample_bytes: raw.sample_bytes.as_ref()?.value,
         cache_limit: raw.cache_limit.as_ref()?.value.filter(|_| layers.has_cache()),
         superslab: terms::superslab(&raw.superslab, layers)?,
         files,

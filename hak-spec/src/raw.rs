@@ -135,6 +135,7 @@ pub(crate) struct Raw {
     pub(crate) keep: Field<u64>,
     pub(crate) counters: Field<bool>,
     pub(crate) profile: Field<bool>,
+    pub(crate) sample_bytes: Field<u64>,
 }
 
 /// `classes.ladder`.
@@ -234,6 +235,7 @@ impl Raw {
             keep: field(v, "large.keep"),
             counters: field(v, "stats.counters"),
             profile: field(v, "stats.profile"),
+            sample_bytes: field(v, "stats.sample_bytes"),
         }
     }
 }

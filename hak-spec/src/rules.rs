@@ -5,12 +5,14 @@ mod checks;
 mod classes;
 mod layers;
 mod memory;
+mod stats;
 
 pub(crate) use cache::*;
 pub(crate) use checks::*;
 pub(crate) use classes::*;
 pub(crate) use layers::*;
 pub(crate) use memory::*;
+pub(crate) use stats::*;
 
 use crate::names::is_identifier;
 use crate::problem::{At, Problems};

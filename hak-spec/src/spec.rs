@@ -62,6 +62,8 @@ pub struct Spec {
     pub counters: bool,
     /// Whether sizes, lifetimes and slow paths are sampled.
     pub profile: bool,
+    /// Bytes that a thread asks for between two samples, in the mean; at least 1.
+    pub sample_bytes: u64,
     /// Requests of at most this many bytes that no class serves become spans of units; 0 when
     /// each becomes a mapping.
     pub spans_to: u32,

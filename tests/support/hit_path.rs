@@ -11,8 +11,11 @@ use iced_x86::{FlowControl, Instruction, Mnemonic, Register};
 
 use crate::listing::{Function, is_thread_local};
 
-/// Functions that no hit path calls.
-const COLD: [&str; 9] = [
+/// Functions that no hit path calls; the first three are for what is sampled.
+const COLD: [&str; 12] = [
+    "alloc_due",
+    "alloc_zeroed_due",
+    "dealloc_known",
     "alloc_slow",
     "dealloc_slow",
     "realloc_slow",

@@ -34,9 +34,13 @@ struct Names {
     cache: Cache,
 }
 
-/// Where the allocator's thread-local cache begins, as an offset from the thread pointer.
+/// Where the allocator's thread-local cache begins, as an offset from the thread pointer, and its
+/// bytes.
 #[derive(Clone, Copy)]
-struct Cache(u64);
+struct Cache {
+    start: u64,
+    bytes: u64,
+}
 
 impl Binary {
     pub(crate) fn read(path: &Path) -> Self {
@@ -170,17 +174,22 @@ impl Cache {
         let end = sections.iter().map(|s| s.address() + s.size()).max().unwrap_or(0);
         let align = sections.iter().map(|s| s.align()).max().unwrap_or(1);
         let size = (end - start).next_multiple_of(align);
-        let cache = file.symbols().find(|symbol| short_name(symbol.name().unwrap()) == "CACHE");
-        Cache(cache.map_or(0, |cache| cache.address().wrapping_sub(size)))
+        let mut variables = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Tls);
+        // The variable itself stands in an item that is called like it.
+        let cache = variables.find(|symbol| symbol.name().unwrap().contains("5CACHE"));
+        Cache {
+            start: cache.as_ref().map_or(0, |cache| cache.address().wrapping_sub(size)),
+            bytes: cache.map_or(0, |cache| cache.size()),
+        }
     }
 
     /// The field of a bin at an offset from the thread pointer. A bin is three words; the
     /// runtime's `Bin` has the same order.
     fn field(self, offset: u64) -> Option<&'static str> {
         let fields = ["bin.top", "bin.low", "bin.high"];
-        let is_thread_pointer = offset == 0;
-        let word = offset.wrapping_sub(self.0) / 8 % 3;
-        (!is_thread_pointer).then(|| fields[word as usize])
+        let place = offset.wrapping_sub(self.start);
+        let word = place / 8 % 3;
+        (place < self.bytes).then(|| fields[word as usize])
     }
 }
 

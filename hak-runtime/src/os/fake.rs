@@ -9,8 +9,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::linux;
 pub(crate) use super::linux::{
-    ThreadKey, abort, advise_huge_pages, give_way, no_huge_pages, populate, processors, random,
-    sleep, spawn, thread_number, write_error,
+    ThreadKey, abort, advise_huge_pages, give_way, no_huge_pages, now_ns, populate, processors,
+    random, sleep, spawn, thread_number, write_error,
 };
 #[cfg(not(loom))]
 pub(crate) use super::linux::{

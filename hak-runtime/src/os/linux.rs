@@ -170,6 +170,15 @@ pub(crate) fn now_ms() -> u64 {
     now.tv_sec.cast_unsigned() * 1000 + now.tv_nsec.cast_unsigned() / 1_000_000
 }
 
+/// Nanoseconds of a clock that never goes back.
+pub(crate) fn now_ns() -> u64 {
+    let _errno = KeepErrno::new();
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is writable.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
+
 /// Processors that this process may run on, at least 1.
 pub(crate) fn processors() -> usize {
     let _errno = KeepErrno::new();

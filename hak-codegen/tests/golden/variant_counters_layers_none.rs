@@ -1,0 +1,238 @@
+/// A memory allocator, generated from `tests/golden/variant_counters_layers_none.toml`.
+///
+/// ```text
+/// class   bytes  blocks  slab KiB    tail    step   worst
+///     0      16    4096        64       0       -     93%
+///     1      64    1024        64       0    300%     73%
+/// ```
+///
+/// - bytes: of a block. blocks: in a slab. tail: bytes at the slab's end that no block covers.
+/// - step: growth over the class before.
+/// - worst: share of a block that the smallest request of the class leaves unused.
+///
+/// A request goes to the smallest class that is not below its size, rounded up to a multiple of
+/// its alignment. What is above the last class becomes a span of 64 KiB units, or a mapping.
+#[derive(
+    ::core::clone::Clone,
+    ::core::marker::Copy,
+    ::core::fmt::Debug,
+    ::core::default::Default
+)]
+pub struct VariantCountersLayersNone;
+
+#[allow(unsafe_code, unused_imports, clippy::all, clippy::pedantic, clippy::restriction)]
+const _: () = {
+    use ::core::alloc::{GlobalAlloc, Layout};
+    use ::core::hint::cold_path;
+    use ::core::option::Option::{self, None, Some};
+    use ::core::primitive::{bool, u8, u16, usize};
+    use ::core::ptr;
+    use ::hak::__private as runtime;
+    use runtime::{
+        Account, Class, Heap, SizeClass, Stats, Terms, Purge, PurgeHow, NoDepot, Large,
+        CountTotals, Counters,
+    };
+
+    const _: () = ::core::assert!(
+        runtime::UNIT_BYTES == 65_536 && runtime::SUPERSLAB_BYTES == 2_097_152,
+        "hak-runtime and hak-codegen are of different versions",
+    );
+
+    /// What the allocator holds from the system, and on which terms.
+    static ACCOUNT: Account = Account::new(
+        "VariantCountersLayersNone",
+        Terms {
+            purge: Purge::After {
+                milliseconds: 1000,
+                how: PurgeHow::DontNeed,
+                helper: false,
+            },
+            ..Terms::DEFAULT
+        },
+    );
+
+    /// Classes, from small to large.
+    ///
+    /// [bytes, slots, refill, prewarm, depot], [units of a slab, blocks of a slab]
+    const SIZES: [SizeClass; 2] = [
+        SizeClass::new([16, 1, 1, 1, 0], [1, 4096]),
+        SizeClass::new([64, 1, 1, 1, 0], [1, 1024]),
+    ];
+
+    /// For each shard, the slabs of all classes.
+    static CLASSES: [[Class; 2]; 1] = [const { runtime::classes(&ACCOUNT, SIZES) }; 1];
+
+    static DEPOTS: NoDepot = NoDepot::new();
+
+    /// What all threads share. Sizes: of the largest span, and of the mappings kept for reuse.
+    static HEAP: Heap<NoDepot> = Heap::new(
+        &ACCOUNT,
+        &CLASSES,
+        &DEPOTS,
+        Large::new(1_048_576, 33_554_432),
+    );
+
+    /// What ended threads have counted, and which live.
+    static TOTALS: CountTotals<2, 2> = CountTotals::new();
+
+    /// The place for each granule of sizes, made of (block size, place).
+    static CLASS_OF: [u8; 4] = runtime::class_table([(16, 0), (64, 1)], 4);
+
+    /// The number of the class that serves a request;
+
+    /// `None` when it is above all classes.
+    #[inline(always)]
+    fn class_of(size: usize, align: usize) -> Option<usize> {
+        let key = runtime::key(size, align);
+        if key < 64 {
+            Some(unsafe { *CLASS_OF.get_unchecked(key >> 4) } as usize)
+        } else {
+            cold_path();
+            None
+        }
+    }
+
+    /// A block of a class.
+    #[inline(never)]
+    unsafe fn alloc_class(class: usize) -> *mut u8 {
+        let block = unsafe { HEAP.take(class) };
+        TOTALS.alloc(class, block);
+        block
+    }
+
+    /// Takes back a block of a class, which no one uses any more.
+    #[inline(never)]
+    unsafe fn dealloc_class(block: *mut u8, class: usize) {
+        unsafe { HEAP.give_back(class, block) };
+        TOTALS.dealloc(class);
+    }
+
+    /// A request above all classes: a span or a mapping.
+    #[cold]
+    #[inline(never)]
+    fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
+        let block = HEAP.alloc_large(layout.size(), layout.align(), zeroed);
+        TOTALS.alloc_large(block);
+        block
+    }
+
+    /// Takes back a span or a mapping.
+    #[cold]
+    #[inline(never)]
+    unsafe fn dealloc_large(start: *mut u8, layout: Layout) {
+        unsafe { HEAP.dealloc_large(start, layout.size(), layout.align()) };
+        TOTALS.dealloc_large();
+    }
+
+    /// Resizes a block whose class changes, or that no class serves.
+    #[inline(never)]
+    unsafe fn realloc_slow(
+        block: *mut u8,
+        layout: Layout,
+        new_layout: Layout,
+    ) -> *mut u8 {
+        let (size, new_size, align) = (layout.size(), new_layout.size(), layout.align());
+        let (place, new_place) = (class_of(size, align), class_of(new_size, align));
+        if place.is_none() && new_place.is_none() {
+            let resized = unsafe { HEAP.resize_large(block, size, new_size, align) };
+            if !resized.is_null() {
+                TOTALS.resized_large();
+                return resized;
+            }
+        }
+        let moved = match new_place {
+            Some(place) => unsafe { alloc_class(place) }
+            None => alloc_large(new_layout, false),
+        };
+        if moved.is_null() {
+            return moved;
+        }
+        let kept = if size < new_size { size } else { new_size };
+        unsafe { ptr::copy_nonoverlapping(block, moved, kept) };
+        match place {
+            Some(place) => unsafe { dealloc_class(block, place) }
+            None => unsafe { dealloc_large(block, layout) }
+        }
+        moved
+    }
+
+    impl VariantCountersLayersNone {
+        /// What this allocator holds now. Takes its locks for a moment, allocates nothing.
+        pub fn stats() -> Stats<2> {
+            HEAP.stats()
+        }
+
+        /// Gives the free blocks that this thread and the depots keep back to their slabs.
+        pub fn flush() {
+            HEAP.drain_depots();
+        }
+
+        /// Returns all memory that no block is in to the system, but for what other threads
+        /// cache. Takes a while when there is much of it.
+        pub fn purge() {
+            Self::flush();
+            HEAP.purge();
+        }
+
+        /// What was allocated and freed since the start. Takes locks for a moment, allocates
+        /// nothing. Exact when the threads that use this allocator are quiet.
+        pub fn counters() -> Counters<2> {
+            TOTALS.counters(&HEAP)
+        }
+    }
+
+    unsafe impl GlobalAlloc for VariantCountersLayersNone {
+        #[inline(always)]
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            match class_of(layout.size(), layout.align()) {
+                Some(place) => unsafe { alloc_class(place) }
+                None => alloc_large(layout, false),
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+            match class_of(layout.size(), layout.align()) {
+                Some(place) => unsafe { dealloc_class(block, place) }
+                None => unsafe { dealloc_large(block, layout) }
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+            let Some(place) = class_of(layout.size(), layout.align()) else {
+                return alloc_large(layout, true);
+            };
+            let block = unsafe { alloc_class(place) };
+            if !block.is_null() {
+                unsafe { ptr::write_bytes(block, 0, layout.size()) };
+            }
+            block
+        }
+
+        #[inline]
+        unsafe fn realloc(
+            &self,
+            block: *mut u8,
+            layout: Layout,
+            new_size: usize,
+        ) -> *mut u8 {
+            let new_layout = unsafe {
+                Layout::from_size_align_unchecked(new_size, layout.align())
+            };
+            if let (Some(place), Some(new_place)) = (
+                class_of(layout.size(), layout.align()),
+                class_of(new_size, layout.align()),
+            ) && place == new_place
+            {
+                TOTALS.resized(place);
+                return block;
+            }
+            unsafe { realloc_slow(block, layout, new_layout) }
+        }
+    }
+
+    runtime::implement_allocator! {
+        VariantCountersLayersNone
+    }
+};
