@@ -16,7 +16,9 @@ mod probe;
 use std::path::Path as FilePath;
 use std::sync::LazyLock;
 
-use hit_path::{Path, Question, hit_path, paths};
+use iced_x86::{Instruction, Mnemonic, OpKind, Register};
+
+use hit_path::{Path, Question, SlowHalf, hit_path, paths};
 use listing::{Binary, Function, is_thread_local};
 
 const PROGRAM: &str = include_str!("support/programs/listing.rs");
@@ -38,13 +40,16 @@ const LARGEST: u64 = 32 << 10;
 static GENERAL: LazyLock<Binary> = LazyLock::new(|| build(&probe::shipped("general")));
 static WEB: LazyLock<Binary> = LazyLock::new(|| build(&probe::shipped("web")));
 static TINY: LazyLock<Binary> = LazyLock::new(|| build(&probe::shipped("tiny")));
-static UNLIKELY: LazyLock<Binary> = LazyLock::new(|| {
-    let spec = probe::folder().join("specs/unlikely.toml");
-    let text = "schema = 1\nextends = \"general\"\n\
-        hints = { hit = \"unlikely\", room = \"unlikely\", small = \"unlikely\" }\n";
-    probe::write_if_changed(&spec, text);
+static CONSTANT: LazyLock<Binary> = LazyLock::new(|| hinted("constant", "inline = 'constant'"));
+static PREFETCH: LazyLock<Binary> = LazyLock::new(|| hinted("prefetch", "prefetch = true"));
+
+/// `general` with other hints.
+fn hinted(name: &str, hints: &str) -> Binary {
+    let spec = probe::folder().join("specs").join(name).with_extension("toml");
+    let text = format!("schema = 1\nextends = \"general\"\nhints = {{ {hints} }}\n");
+    probe::write_if_changed(&spec, &text);
     build(&spec)
-});
+}
 
 fn build(spec: &FilePath) -> Binary {
     Binary::read(&probe::build("listing", PROGRAM, Some(spec)))
@@ -131,33 +136,127 @@ fn realloc_in_place_calls_nothing() {
     }
 }
 
-/// Hints say which side of a branch follows it: what is unlikely is jumped to.
+/// What is likely falls through, and its slow half stands apart. What is unlikely is jumped to.
+/// Without a hint a hit falls through as well, which is the compiler's own guess, but the slow half
+/// stands where it is written, before what follows. No two of the hints have the same value
+/// everywhere, so that none is taken for another.
 #[test]
-fn an_unlikely_hit_is_jumped_to() {
-    let jumps = |binary: &Binary, name: &str| {
-        let function = binary.function(name);
-        let path = hit_path(&function);
-        println!("{path}");
-        path.jumps()
-    };
-    for name in ["new_box", "drop_box"] {
-        assert_eq!(jumps(&GENERAL, name), [false], "likely, {name}");
-        assert_eq!(jumps(&UNLIKELY, name), [true], "unlikely, {name}");
+fn a_hint_says_where_the_slow_half_stands() {
+    use SlowHalf::{Apart, Between, Next};
+    for ([hit, room, small], stands) in [
+        (["none", "unlikely", "likely"], [Between, Next, Apart]),
+        (["unlikely", "none", "none"], [Next, Between, Between]),
+        (["likely", "likely", "unlikely"], [Apart, Apart, Next]),
+    ] {
+        let hints = format!("hit = '{hit}', room = '{room}', small = '{small}'");
+        let binary = hinted(&format!("{hit}-{room}-{small}"), &hints);
+        let check = |name: &str, question, stands: SlowHalf| {
+            let function = binary.function(name);
+            let path = hit_path(&function);
+            println!("{hints}: {path}");
+            assert_eq!(path.slow_half(question, LARGEST), stands, "{hints}: {path}");
+        };
+        check("two_allocs", Question::Bin, stands[0]);
+        check("two_deallocs", Question::Bin, stands[1]);
+        check("two_allocs", Question::Classes, stands[2]);
+        check("two_deallocs", Question::Classes, stands[2]);
     }
-    // Not for `dealloc_any`: there a conditional jump leads straight to the slow function, which
-    // takes the same arguments, and no layout is better than that.
-    assert_eq!(jumps(&GENERAL, "alloc_any"), [false, false], "likely");
-    assert_eq!(jumps(&UNLIKELY, "alloc_any"), [true, true], "unlikely");
+}
+
+/// The bins of `hints.hot` come first, as the spec lists them; then the others, growing.
+#[test]
+fn hot_bins_stand_first() {
+    let bins = |binary: &Binary, names: &[&str]| -> Vec<u64> {
+        let bin = |name: &&str| {
+            let function = binary.function(name);
+            let bin = hit_path(&function).instructions().find_map(|line| function.bin_of(line));
+            bin.unwrap()
+        };
+        names.iter().map(bin).collect()
+    };
+    // Six words are a class, too: 48 bytes.
+    assert_eq!(bins(&GENERAL, &["new_2", "new_4", "new_box_uninit", "new_8"]), [0, 1, 2, 3]);
+    let hot = ["new_4", "new_box_uninit", "new_8", "new_16", "new_32", "new_64"];
+    assert_eq!(bins(&WEB, &hot), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(bins(&WEB, &["new_2"]), [6], "the smallest of those that are not hot");
+}
+
+/// `hints.inline = "constant"` inlines what a constant layout leaves of the path.
+#[test]
+fn a_constant_layout_is_inlined() {
+    for name in ["new_box", "new_box_uninit", "new_zeroed", "drop_box"] {
+        check("constant", &CONSTANT.function(name), &[Question::Bin], CONSTANT_MAX);
+    }
+}
+
+/// It leaves a call where the layout is not constant. What is called is as short as what
+/// `"always"` inlines, and has no frame.
+#[test]
+fn a_variable_layout_is_a_call() {
+    for name in ["new_vec", "drop_vec", "zeroed_vec"] {
+        calls_only("constant", &CONSTANT.function(name), 1);
+    }
+    for name in ["two_allocs", "two_deallocs", "two_reallocs"] {
+        calls_only("constant", &CONSTANT.function(name), 2);
+    }
+    let questions = [Question::Classes, Question::Bin];
+    for name in ["alloc_any", "dealloc_any"] {
+        let function = CONSTANT.function(name);
+        let own = check("constant", &function, &questions, VARIABLE_MAX);
+        let instructions = hit_path(&function).steps.len();
+        assert_eq!(instructions, own + 1, "more than the path and `ret`: {name}");
+    }
+}
+
+/// The function has nothing of the cache, and calls so often on its longest way.
+fn calls_only(spec: &str, function: &Function, calls: usize) {
+    assert!(!function.code.iter().any(is_thread_local), "{}", function.listing(&[]));
+    let most = paths(function).into_iter().max_by_key(Path::calls).unwrap();
+    println!("{spec}: {most}");
+    assert_eq!(most.calls(), calls, "{spec}: {most}");
+}
+
+/// `hints.prefetch` adds a load, of the slot below the one that is popped, and the prefetch.
+#[test]
+fn alloc_prefetches_the_next_block() {
+    let check_pair = |name: &str, questions: &[Question], own_max: usize| {
+        let function = PREFETCH.function(name);
+        check("prefetch", &function, questions, own_max + 2);
+        let path = hit_path(&function);
+        let prefetches: Vec<_> = path.instructions().filter(|line| is_prefetch(line)).collect();
+        assert_eq!(prefetches.len(), 1, "{path}");
+        let slots = path.instructions().filter(|line| line.mnemonic() == Mnemonic::Mov);
+        let slots =
+            slots.filter(|line| !is_thread_local(line) && line.memory_base() != Register::None);
+        let loads: Vec<_> = slots.filter(|line| line.op0_kind() == OpKind::Register).collect();
+        let next = loads.iter().find(|line| line.op0_register() == prefetches[0].memory_base());
+        let next = next.unwrap_or_else(|| panic!("what is prefetched is not loaded: {path}"));
+        let is_popped = |line: &&&Instruction| {
+            line.memory_base() == next.memory_base()
+                && line.memory_displacement64() == next.memory_displacement64().wrapping_add(8)
+        };
+        assert!(loads.iter().any(|line| is_popped(&line)), "no slot above: {path}");
+    };
+    check_pair("new_box", &[Question::Bin], CONSTANT_MAX);
+    check_pair("alloc_any", &[Question::Classes, Question::Bin], VARIABLE_MAX);
+    let prefetches = |binary: &Binary, name| binary.function(name).code.iter().any(is_prefetch);
+    for name in ["new_box", "alloc_any"] {
+        assert!(!prefetches(&GENERAL, name), "without the hint: {name}");
+    }
+    for name in ["drop_box", "dealloc_any"] {
+        assert!(!prefetches(&PREFETCH, name), "{name} asks for nothing");
+    }
+}
+
+fn is_prefetch(instruction: &Instruction) -> bool {
+    matches!(instruction.mnemonic(), Mnemonic::Prefetcht0 | Mnemonic::Prefetchw)
 }
 
 /// `hints.inline = "never"` leaves one call in the caller, and nothing of the cache.
 #[test]
 fn without_inlining_the_caller_calls() {
-    for name in ["new_box", "drop_box", "new_vec", "drop_vec"] {
-        let function = TINY.function(name);
-        assert!(!function.code.iter().any(is_thread_local), "{}", function.listing(&[]));
-        let most = paths(&function).into_iter().max_by_key(Path::calls).unwrap();
-        println!("tiny: {most}");
-        assert_eq!(most.calls(), 1, "{most}");
+    for name in ["new_box", "drop_box", "new_vec", "drop_vec", "zeroed_vec"] {
+        calls_only("tiny", &TINY.function(name), 1);
     }
+    calls_only("tiny", &TINY.function("two_reallocs"), 2);
 }

@@ -65,6 +65,10 @@ hak_allocator!(struct WatchedDirect = {
     schema = 1, extends = "general", cache.layers = [],
     stats = { counters = true, profile = true, sample_bytes = 100 }
 });
+hak_allocator!(struct Hinted = {
+    schema = 1, extends = "general", cache.slots = 3,
+    hints.inline = "constant", hints.prefetch = true,
+});
 
 // The sweep runs beside the properties, so it has allocators of its own.
 hak_allocator!(struct GeneralSwept = "specs/general.toml");
@@ -169,6 +173,7 @@ properties! {
     canary_only: CanaryOnly;
     zero_freelist: ZeroFreelist;
     checked_direct: CheckedDirect;
+    hinted: Hinted;
 }
 
 /// With counters and samples: in the end nothing is live by any of them, either.

@@ -32,8 +32,18 @@ pub(crate) fn paths(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
 /// The functions that serve a class from a thread's cache.
 fn cached(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     let miss = branch(spec.hints.hit, quote!(bin.is_empty()), quote!(return alloc_slow(place);));
-    // A list counts first and asks then; an array asks.
     let is_list = matches!(spec.layers, Layers::Freelist { .. });
+    let prefetch = if is_list { quote!(bin.prefetch()) } else { quote!(unsafe { bin.prefetch() }) };
+    let pop = if spec.hints.prefetch {
+        quote! {
+            let block = unsafe { bin.pop() };
+            #prefetch;
+            block
+        }
+    } else {
+        quote!(unsafe { bin.pop() })
+    };
+    // A list counts first and asks then; an array asks.
     let full = branch(
         spec.hints.room,
         if is_list { quote!(!bin.count_in()) } else { quote!(bin.is_full()) },
@@ -61,7 +71,7 @@ fn cached(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
                 let bin = unsafe { cache.bin(place) };
                 #miss
                 #alloc_hit
-                unsafe { bin.pop() }
+                #pop
             })
         }
 

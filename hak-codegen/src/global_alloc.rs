@@ -41,55 +41,64 @@ pub(crate) fn methods(name: &Ident, spec: &Spec, guarded: &Guarded<'_>) -> Token
     }
 }
 
-/// What `alloc` does with its `layout`.
-pub(crate) fn alloc(guarded: &Guarded<'_>) -> TokenStream {
+/// What `alloc` does with its `layout`. `of_no_bytes` is an arm of the match, as for the next two.
+pub(crate) fn alloc(guarded: &Guarded<'_>, of_no_bytes: Option<TokenStream>) -> TokenStream {
     let bytes = guarded.bytes(quote!(layout.size()));
     let obtain = guarded.obtain(quote!(layout.size()));
     quote! {
         match class_of(#bytes, layout.align()) {
             Some(place) => unsafe { #obtain },
+            #of_no_bytes
             None => alloc_large(layout, false),
         }
     }
 }
 
 /// What `dealloc` does with its `block` and `layout`.
-pub(crate) fn dealloc(guarded: &Guarded<'_>) -> TokenStream {
+pub(crate) fn dealloc(guarded: &Guarded<'_>, of_no_bytes: Option<TokenStream>) -> TokenStream {
     let (bytes, release) = (guarded.bytes(quote!(layout.size())), guarded.release());
     quote! {
         match class_of(#bytes, layout.align()) {
             Some(place) => unsafe { #release },
+            #of_no_bytes
             None => unsafe { dealloc_large(block, layout) },
         }
     }
 }
 
 /// What `alloc_zeroed` does with its `layout`.
-pub(crate) fn alloc_zeroed(guarded: &Guarded<'_>) -> TokenStream {
+pub(crate) fn alloc_zeroed(guarded: &Guarded<'_>, of_no_bytes: Option<TokenStream>) -> TokenStream {
     let bytes = guarded.bytes(quote!(layout.size()));
     let obtain = guarded.obtain(quote!(layout.size()));
     quote! {
-        let Some(place) = class_of(#bytes, layout.align()) else {
-            return alloc_large(layout, true);
-        };
-        let block = unsafe { #obtain };
-        if !block.is_null() {
-            unsafe { ptr::write_bytes(block, 0, layout.size()) };
+        match class_of(#bytes, layout.align()) {
+            Some(place) => {
+                let block = unsafe { #obtain };
+                if !block.is_null() {
+                    unsafe { ptr::write_bytes(block, 0, layout.size()) };
+                }
+                block
+            }
+            #of_no_bytes
+            None => alloc_large(layout, true),
         }
-        block
     }
 }
 
 /// The implementation of `GlobalAlloc`.
 pub(crate) fn implementation(name: &Ident, spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
-    let inline = match spec.hints.inline {
-        Inline::Always => quote!(#[inline(always)]),
-        Inline::Never => quote!(#[inline(never)]),
-        Inline::Constant => quote!(#[inline]),
-    };
-    let (alloc, alloc_zeroed, dealloc) = (alloc(guarded), alloc_zeroed(guarded), dealloc(guarded));
+    let [inline, inline_realloc] = inlining(spec.hints.inline);
+    let [alloc_byte, dealloc_byte, alloc_zeroed_byte] = [
+        quote!(unsafe { GlobalAlloc::alloc(self, byte) }),
+        quote!(unsafe { GlobalAlloc::dealloc(self, block, byte) }),
+        quote!(unsafe { GlobalAlloc::alloc_zeroed(self, byte) }),
+    ]
+    .map(|call| call_of_itself(spec.hints.inline, &call));
+    let alloc = alloc(guarded, alloc_byte);
+    let alloc_zeroed = alloc_zeroed(guarded, alloc_zeroed_byte);
+    let dealloc = dealloc(guarded, dealloc_byte);
     let [if_due, if_due_zeroed, if_known] = profile::detours(spec);
-    let realloc = realloc(spec, guarded);
+    let realloc = realloc(spec, guarded, &inline_realloc);
     quote! {
         unsafe impl GlobalAlloc for #name {
             #inline
@@ -115,14 +124,54 @@ pub(crate) fn implementation(name: &Ident, spec: &Spec, guarded: &Guarded<'_>) -
     }
 }
 
+/// For `inline = "constant"`, an arm of the match on the class in which a function calls itself.
+///
+/// Rust cannot ask whether a layout is a constant, but LLVM's inliner can be made to: it refuses a
+/// function that calls itself, and of the function it looks at no more than the call's constants
+/// leave. A constant layout that a class serves takes this arm away, and the few instructions that
+/// remain are inlined. With any other layout the arm stays, and so does the call.
+///
+/// What the arm says is true: a request of no bytes, which `GlobalAlloc` does not allow, is one of
+/// a byte. `unknown` hides that callers never make one; `black_box` keeps the call from becoming a
+/// jump to the start.
+fn call_of_itself(inline: Inline, call: &TokenStream) -> Option<TokenStream> {
+    (inline == Inline::Constant).then(|| {
+        quote! {
+            None if runtime::unknown(layout.size()) == 0 => {
+                let byte = runtime::at_least_a_byte(layout);
+                let result = #call;
+                black_box(());
+                result
+            }
+        }
+    })
+}
+
+/// The attributes of the methods, and of `realloc`, whose layouts are hardly ever constants.
+fn inlining(inline: Inline) -> [TokenStream; 2] {
+    let never = quote!(#[inline(never)]);
+    match inline {
+        Inline::Always => [quote!(#[inline(always)]), quote!(#[inline])],
+        Inline::Constant => {
+            let with_doc = quote! {
+                /// Calls itself, for a request of no bytes: so the compiler inlines it for constant
+                /// layouts only.
+                #[inline]
+            };
+            [with_doc, never]
+        }
+        Inline::Never => [never.clone(), never],
+    }
+}
+
 /// Resizing within a class is the short half; the other is out of line.
-fn realloc(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
+fn realloc(spec: &Spec, guarded: &Guarded<'_>, inline: &TokenStream) -> TokenStream {
     let resized = counters::resized(spec);
     let (bytes, new_bytes) =
         (guarded.bytes(quote!(layout.size())), guarded.bytes(quote!(new_size)));
     let keep = guarded.keep();
     quote! {
-        #[inline]
+        #inline
         unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
             let new_layout =
                 unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
@@ -146,6 +195,12 @@ pub(crate) fn realloc_slow(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     let [hold, settle] = profile::around_resize(spec);
     let [sample, end] = profile::around_move(spec);
     let resized_large = counters::resized_large(spec);
+    let at_least_a_byte = (spec.hints.inline == Inline::Constant).then(|| {
+        quote! {
+            let layout = runtime::at_least_a_byte(layout);
+            let new_layout = runtime::at_least_a_byte(new_layout);
+        }
+    });
     quote! {
         /// Resizes a block whose class changes, or that no class serves.
         #[inline(never)]
@@ -154,6 +209,7 @@ pub(crate) fn realloc_slow(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
             layout: Layout,
             new_layout: Layout,
         ) -> *mut u8 {
+            #at_least_a_byte
             let (size, new_size, align) = (layout.size(), new_layout.size(), layout.align());
             let (place, new_place) = (class_of(#bytes, align), class_of(#new_bytes, align));
             #inspect

@@ -9,7 +9,7 @@ use quote::quote;
 
 use crate::checks::Guarded;
 use crate::{counters, layers, profile};
-use hak_spec::Spec;
+use hak_spec::{Inline, Spec};
 
 /// The paths, for one place that the crate `hak` is known by.
 pub(crate) struct Names<'a> {
@@ -25,11 +25,12 @@ impl<'a> Names<'a> {
     pub(crate) fn uses(&self, spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
         let face = self.face;
         let (layers, checks) = (layers::imports(spec), guarded.imports());
+        let black_box = (spec.hints.inline == Inline::Constant).then(|| quote!(, black_box));
         let purge = spec.superslab.purge.map(|_| quote!(Purge, PurgeHow,));
         let (counters, profile) = (counters::imports(spec), profile::imports(spec));
         quote! {
             use ::core::alloc::{GlobalAlloc, Layout};
-            use ::core::hint::cold_path;
+            use ::core::hint::{cold_path #black_box};
             use ::core::option::Option::{self, None, Some};
             use ::core::primitive::{bool, u8, u16, usize};
             use ::core::ptr;

@@ -77,14 +77,14 @@ pub(crate) fn functions(spec: &Spec, guarded: &Guarded<'_>) -> Option<TokenStrea
     sampled(spec, || {
         let sample = sample(spec, guarded);
         let due = [
-            due("alloc_due", " `alloc`, sampled.", &global_alloc::alloc(guarded)),
+            due("alloc_due", " `alloc`, sampled.", &global_alloc::alloc(guarded, None)),
             due(
                 "alloc_zeroed_due",
                 " `alloc_zeroed`, sampled.",
-                &global_alloc::alloc_zeroed(guarded),
+                &global_alloc::alloc_zeroed(guarded, None),
             ),
         ];
-        let dealloc = global_alloc::dealloc(guarded);
+        let dealloc = global_alloc::dealloc(guarded, None);
         quote! {
             #sample
             #(#due)*

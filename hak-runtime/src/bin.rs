@@ -15,6 +15,7 @@ use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 
 use crate::magazine::Magazine;
+use crate::prefetch::prefetch;
 use crate::random::Random;
 use crate::spares::OneSpare;
 
@@ -32,6 +33,11 @@ pub struct Bin<S = OneSpare> {
 
 const _: () =
     assert!(size_of::<Bin>() == 24, "three words: an index is scaled in two instructions");
+
+const _: () = assert!(
+    size_of::<Magazine>() == size_of::<*mut u8>(),
+    "what stands before the first slot is a word: `Bin::prefetch` reads it"
+);
 
 /// Words of a bin.
 pub const BIN_WORDS: usize = size_of::<Bin>() / size_of::<usize>();
@@ -73,6 +79,20 @@ impl<S> Bin<S> {
         // SAFETY: a block is never null. Saying so removes the caller's test for out of memory.
         unsafe { core::hint::assert_unchecked(!block.is_null()) };
         block
+    }
+
+    /// Asks the processor for the block that the next alloc takes. After a pop that emptied the bin
+    /// it is asked for some other address, which does no harm: a test would cost more.
+    ///
+    /// # Safety
+    ///
+    /// The bin has a magazine, as it does after a [`Bin::pop`].
+    #[inline(always)]
+    pub unsafe fn prefetch(&self) {
+        // SAFETY: before the first slot stands the magazine's head, of the same object.
+        let slot = unsafe { self.top.get().sub(1) };
+        // SAFETY: a block below the top or, in an empty bin, the head: a word, and initialized.
+        prefetch(unsafe { slot.read() });
     }
 
     /// Puts a block.

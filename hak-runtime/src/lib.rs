@@ -34,7 +34,8 @@
 //! `purge` · `fork` · `thread` · `depot` · `list` · `bin` · `spares` · `parcel` · `chain` ·
 //! `class` · `slab` · `size_class` · `magazine` · `checked_large` · `large` · `span` · `hooks` ·
 //! `guard` · `address_map` · `superslab` · `huge` · `arena` · `canary` · `poison` · `random` ·
-//! `account` · `misuse` · `fault` · `fatal` · `checks` · `sync` · `os`
+//! `account` · `misuse` · `fault` · `fatal` · `checks` · `prefetch` ·
+//! `sync` · `os`
 //!
 //! `lookup` stands beside them: it is arithmetic for generated code.
 //!
@@ -85,6 +86,7 @@ mod misuse;
 mod os;
 mod parcel;
 mod poison;
+mod prefetch;
 mod profile;
 mod purge;
 mod quarantine;
@@ -110,7 +112,7 @@ pub use heap::Heap;
 pub use hooks::checked;
 pub use large::{Large, Larges};
 pub use list::{LIST_WORDS, List};
-pub use lookup::{aligned_class, class_table, key, wide_class_table};
+pub use lookup::{aligned_class, at_least_a_byte, class_table, key, unknown, wide_class_table};
 pub use misuse::{Block, Found, Request};
 pub use parcel::{Chain, FullMagazine, HalfChain};
 pub use poison::Poison;

@@ -5,6 +5,9 @@
 //! (the generator makes sure, or adds a test) are found by the key, in a table with an entry for
 //! each granule of sizes.
 
+use core::alloc::Layout;
+use core::arch::asm;
+
 use crate::superslab::UNIT_BYTES;
 
 /// The key of a request; `align` is a power of two. A request of no bytes gets the largest key,
@@ -12,6 +15,30 @@ use crate::superslab::UNIT_BYTES;
 #[inline(always)]
 pub const fn key(size: usize, align: usize) -> usize {
     size.wrapping_sub(1) | (align - 1)
+}
+
+/// The same request, but for one of no bytes, which becomes one of a byte.
+#[must_use]
+pub const fn at_least_a_byte(layout: Layout) -> Layout {
+    if layout.size() > 0 {
+        return layout;
+    }
+    // SAFETY: the alignment is a layout's, and a byte rounded up to it does not overflow `isize`.
+    unsafe { Layout::from_size_align_unchecked(1, layout.align()) }
+}
+
+/// The same number, of which the compiler knows nothing. No instruction, unlike `black_box`, which
+/// goes through the stack.
+#[inline(always)]
+pub fn unknown(mut number: usize) -> usize {
+    if cfg!(miri) {
+        return core::hint::black_box(number);
+    }
+    // SAFETY: a comment changes nothing.
+    unsafe {
+        asm!("/* {} */", inout(reg) number, options(pure, nomem, nostack, preserves_flags));
+    }
+    number
 }
 
 macro_rules! class_table {
@@ -64,6 +91,13 @@ mod tests {
     fn the_table_finds_the_smallest_class_that_fits() {
         const TABLE: [u8; 8] = class_table([(16, 1), (40, 2), (48, 0), (64, 3)], 3);
         assert_eq!(TABLE, [1, 1, 2, 2, 2, 0, 3, 3]);
+    }
+
+    #[test]
+    fn a_request_of_no_bytes_becomes_one_of_a_byte() {
+        let [none, one, more] = [0, 1, 70].map(|n| Layout::from_size_align(n, 64).unwrap());
+        assert_eq!([none, one, more].map(at_least_a_byte), [one, one, more]);
+        assert_eq!([0, 1, usize::MAX].map(unknown), [0, 1, usize::MAX]);
     }
 
     #[test]

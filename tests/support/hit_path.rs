@@ -45,6 +45,17 @@ pub(crate) enum Question {
     Other,
 }
 
+/// Where the slow half of a question stands, in a function that asks it twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SlowHalf {
+    /// Right behind the question: who hits jumps over it.
+    Next,
+    /// Jumped to, but before the question is asked again.
+    Between,
+    /// Jumped to, behind all that, or another function.
+    Apart,
+}
+
 /// All ways through a function that meet no cold call.
 pub(crate) fn paths(function: &Function) -> Vec<Path<'_>> {
     let mut found = Vec::new();
@@ -122,6 +133,20 @@ impl Path<'_> {
     pub(crate) fn jumps(&self) -> Vec<bool> {
         let places = (0..self.steps.len()).filter(|&place| self.is_branch(place));
         places.map(|place| self.steps[place + 1] != self.steps[place] + 1).collect()
+    }
+
+    /// Where the slow half of the first of two branches stands that ask `question`.
+    pub(crate) fn slow_half(&self, question: Question, largest: u64) -> SlowHalf {
+        let asks =
+            |place: &usize| self.is_branch(*place) && self.question(*place, largest) == question;
+        let places: Vec<_> = (0..self.steps.len()).filter(asks).collect();
+        let [first, second] = places[..] else { panic!("not two branches ask: {self}") };
+        let [branch, hit, second] = [first, first + 1, second].map(|place| self.steps[place]);
+        if hit != branch + 1 {
+            return SlowHalf::Next;
+        }
+        let slow = self.function.index_of(self.function.code[branch].near_branch_target());
+        if slow.is_some_and(|slow| slow < second) { SlowHalf::Between } else { SlowHalf::Apart }
     }
 
     fn is_branch(&self, place: usize) -> bool {

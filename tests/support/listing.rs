@@ -34,6 +34,9 @@ struct Names {
     cache: Cache,
 }
 
+/// Words of a bin.
+const BIN_WORDS: u64 = 3;
+
 /// Where the allocator's thread-local cache begins, as an offset from the thread pointer, and its
 /// bytes.
 #[derive(Clone, Copy)]
@@ -126,6 +129,13 @@ impl Function {
         text
     }
 
+    /// The number of the bin that an instruction reads or writes, counted from the first in
+    /// thread-local storage.
+    pub(crate) fn bin_of(&self, instruction: &Instruction) -> Option<u64> {
+        is_thread_local(instruction)
+            .then(|| self.names.cache.word(instruction.memory_displacement64()) / BIN_WORDS)
+    }
+
     /// The whole function, `>` before the instructions of a path.
     pub(crate) fn listing(&self, path: &[usize]) -> String {
         let line = |index: usize| {
@@ -183,13 +193,17 @@ impl Cache {
         }
     }
 
-    /// The field of a bin at an offset from the thread pointer. A bin is three words; the
-    /// runtime's `Bin` has the same order.
+    /// The field of a bin at an offset from the thread pointer. The runtime's `Bin` has the same
+    /// order.
     fn field(self, offset: u64) -> Option<&'static str> {
         let fields = ["bin.top", "bin.low", "bin.high"];
-        let place = offset.wrapping_sub(self.start);
-        let word = place / 8 % 3;
-        (place < self.bytes).then(|| fields[word as usize])
+        let is_in_cache = offset.wrapping_sub(self.start) < self.bytes;
+        is_in_cache.then(|| fields[(self.word(offset) % BIN_WORDS) as usize])
+    }
+
+    /// Which word of the cache stands at an offset from the thread pointer.
+    fn word(self, offset: u64) -> u64 {
+        offset.wrapping_sub(self.start) / 8
     }
 }
 

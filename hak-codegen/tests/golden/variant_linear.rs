@@ -236,14 +236,16 @@ const _: () = {
 
         #[inline(always)]
         unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-            let Some(place) = class_of(layout.size(), layout.align()) else {
-                return alloc_large(layout, true);
-            };
-            let block = unsafe { alloc_class(place) };
-            if !block.is_null() {
-                unsafe { ptr::write_bytes(block, 0, layout.size()) };
+            match class_of(layout.size(), layout.align()) {
+                Some(place) => {
+                    let block = unsafe { alloc_class(place) };
+                    if !block.is_null() {
+                        unsafe { ptr::write_bytes(block, 0, layout.size()) };
+                    }
+                    block
+                }
+                None => alloc_large(layout, true),
             }
-            block
         }
 
         #[inline]

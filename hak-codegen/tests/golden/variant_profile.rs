@@ -264,14 +264,16 @@ const _: () = {
     unsafe fn alloc_zeroed_due(layout: Layout) -> *mut u8 {
         #[inline(always)]
         unsafe fn alloc(layout: Layout) -> *mut u8 {
-            let Some(place) = class_of(layout.size(), layout.align()) else {
-                return alloc_large(layout, true);
-            };
-            let block = unsafe { alloc_class(place) };
-            if !block.is_null() {
-                unsafe { ptr::write_bytes(block, 0, layout.size()) };
+            match class_of(layout.size(), layout.align()) {
+                Some(place) => {
+                    let block = unsafe { alloc_class(place) };
+                    if !block.is_null() {
+                        unsafe { ptr::write_bytes(block, 0, layout.size()) };
+                    }
+                    block
+                }
+                None => alloc_large(layout, true),
             }
-            block
         }
         let block = unsafe { alloc(layout) };
         sample(block, layout);
@@ -346,14 +348,16 @@ const _: () = {
                 cold_path();
                 return unsafe { alloc_zeroed_due(layout) };
             }
-            let Some(place) = class_of(layout.size(), layout.align()) else {
-                return alloc_large(layout, true);
-            };
-            let block = unsafe { alloc_class(place) };
-            if !block.is_null() {
-                unsafe { ptr::write_bytes(block, 0, layout.size()) };
+            match class_of(layout.size(), layout.align()) {
+                Some(place) => {
+                    let block = unsafe { alloc_class(place) };
+                    if !block.is_null() {
+                        unsafe { ptr::write_bytes(block, 0, layout.size()) };
+                    }
+                    block
+                }
+                None => alloc_large(layout, true),
             }
-            block
         }
 
         #[inline]

@@ -59,6 +59,23 @@ fn a_first_use_prewarms_and_later_ones_refill() {
     dealloc(allocator, OF_256, [first, fifth].concat());
 }
 
+/// At each place down to the lowest, where the magazine's head is read.
+#[test]
+fn a_prefetch_follows_any_pop() {
+    let allocator = Allocator::<Bin>::new(Terms::DEFAULT);
+    let first = alloc(allocator, OF_256, 1);
+    let bin = &allocator.cache.fronts[1];
+    while !bin.is_empty() {
+        // SAFETY: not empty.
+        let block = unsafe { bin.pop() };
+        // SAFETY: a block was popped.
+        unsafe { bin.prefetch() };
+        // SAFETY: the block came from the allocator, once.
+        unsafe { allocator.heap.at(1).0.give_back(&[block]) };
+    }
+    dealloc(allocator, OF_256, first);
+}
+
 #[test]
 fn a_thread_that_may_not_cache_uses_slabs() {
     let allocator = Allocator::<Bin>::new(Terms::DEFAULT);
