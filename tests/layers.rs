@@ -7,6 +7,7 @@
 #[expect(dead_code, reason = "tests/fast_path.rs asks more")]
 mod hit_path;
 #[path = "support/listing.rs"]
+#[expect(dead_code, reason = "tests/fast_path.rs asks more")]
 mod listing;
 #[path = "support/probe.rs"]
 #[expect(dead_code, reason = "specs are made here")]

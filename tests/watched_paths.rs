@@ -7,6 +7,7 @@
 #[allow(dead_code, reason = "not all of it is needed here")]
 mod hit_path;
 #[path = "support/listing.rs"]
+#[expect(dead_code, reason = "tests/fast_path.rs asks more")]
 mod listing;
 #[path = "support/probe.rs"]
 #[allow(dead_code, reason = "not all of it is needed here")]
