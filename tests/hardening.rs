@@ -125,3 +125,22 @@ fn a_quarantine_is_bounded_in_bytes() {
     .unwrap();
     assert_eq!(Held::stats().cache_bytes_max, before, "the thread's ring is gone");
 }
+
+hak_allocator!(struct HeldAtTheLimit = {
+    schema = 1, classes.sizes = [4096], cache.slots = 1, cache.refill = { default = 1 },
+    cache.layers = ["magazine"], superslab.limit = "128 KiB",
+    validation = { quarantine = true, quarantine_bytes = "64 KiB" },
+});
+
+/// Sixteen blocks fill a slab, and the limit is two slabs.
+#[test]
+fn what_is_held_back_is_given_up_when_memory_is_short() {
+    let layout = OF_4096;
+    let first: Vec<_> = (0..16).map(|_| alloc(&HeldAtTheLimit, layout)).collect();
+    first.into_iter().for_each(|block| free(&HeldAtTheLimit, block, layout));
+    let all: BTreeSet<_> = (0..32).map(|_| alloc(&HeldAtTheLimit, layout)).collect();
+    assert_eq!(all.len(), 32, "none is left over");
+    // SAFETY: the layout has bytes.
+    assert!(unsafe { HeldAtTheLimit.alloc(layout) }.is_null());
+    all.into_iter().for_each(|block| free(&HeldAtTheLimit, block, layout));
+}

@@ -209,6 +209,24 @@ impl<'a> Guarded<'a> {
         })
     }
 
+    /// An alloc that may find no memory, tried again with what the thread holds back given up.
+    pub(crate) fn last_try(&self, alloc: TokenStream) -> TokenStream {
+        match self.flush() {
+            None => alloc,
+            Some(flush) => quote! {
+                {
+                    let block = #alloc;
+                    if block.is_null() {
+                        #flush
+                        #alloc
+                    } else {
+                        block
+                    }
+                }
+            },
+        }
+    }
+
     /// What `flush` does beside emptying the cache.
     pub(crate) fn flush(&self) -> Option<TokenStream> {
         let quarantine = self.checks.quarantine;

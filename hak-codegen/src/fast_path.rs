@@ -55,6 +55,7 @@ fn cached(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     let dealloc = if held.is_some() { quote!(dealloc_released) } else { quote!(dealloc_class) };
     let (alloc_hit, dealloc_hit) = (counters::alloc_hit(spec), counters::dealloc_hit(spec));
     let alloc_slow = quote!(CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) }));
+    let alloc_slow = guarded.last_try(alloc_slow);
     let alloc_slow = counters::missed(spec, profile::timed_alloc(spec, alloc_slow));
     let dealloc_slow =
         quote!(CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, place, block) }));
@@ -136,6 +137,7 @@ fn large(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     } else {
         quote!(HEAP.alloc_large(#bytes, layout.align(), zeroed))
     };
+    let alloc = guarded.last_try(alloc);
     let alloc = counters::alloc_large(spec, profile::timed_alloc_large(spec, alloc));
     let dealloc = quote!(unsafe { HEAP.dealloc_large(start, #bytes, layout.align()) });
     let dealloc = counters::dealloc_large(spec, profile::timed_dealloc_large(spec, dealloc));

@@ -283,7 +283,15 @@ const _: () = {
     #[cold]
     #[inline(never)]
     fn alloc_slow(place: usize) -> *mut u8 {
-        CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) })
+        {
+            let block = CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) });
+            if block.is_null() {
+                HELD.with(|held| unsafe { held.flush(&HEAP) });
+                CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) })
+            } else {
+                block
+            }
+        }
     }
 
     /// The taking back when the bin is full.
@@ -297,10 +305,27 @@ const _: () = {
     #[cold]
     #[inline(never)]
     fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
-        CACHE
-            .with(|cache| unsafe {
-                cache.alloc_large(&HEAP, layout.size() + 8, layout.align(), zeroed)
-            })
+        {
+            let block = CACHE
+                .with(|cache| unsafe {
+                    cache.alloc_large(&HEAP, layout.size() + 8, layout.align(), zeroed)
+                });
+            if block.is_null() {
+                HELD.with(|held| unsafe { held.flush(&HEAP) });
+                CACHE
+                    .with(|cache| unsafe {
+                        cache
+                            .alloc_large(
+                                &HEAP,
+                                layout.size() + 8,
+                                layout.align(),
+                                zeroed,
+                            )
+                    })
+            } else {
+                block
+            }
+        }
     }
 
     /// Takes back a span or a mapping.
