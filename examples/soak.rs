@@ -1,5 +1,5 @@
 //! The stress test for as long as you like: threads that allocate, resize, pass on and free blocks
-//! at random, on every shipped spec in turn, every block checked against all others.
+//! at random, on every shipped spec and other layers in turn, every block checked against all others.
 //!
 //! `cargo run --release --example soak -- --minutes 60`
 
@@ -17,6 +17,15 @@ use stress::{Pattern, Plan};
 hak_allocator!("specs/general.toml");
 hak_allocator!("specs/web.toml");
 hak_allocator!("specs/tiny.toml");
+hak_allocator!("specs/hardened.toml");
+hak_allocator!(struct NoLayers = { schema = 1, extends = "general", cache.layers = [] });
+hak_allocator!(struct Lists = {
+    schema = 1, extends = "general", cache.layers = ["freelist", "depot"],
+    cache.adaptive = { min = 8, max = 64 }
+});
+hak_allocator!(struct Layered = {
+    schema = 1, extends = "general", cache.layers = ["magazine", "freelist", "depot"]
+});
 hak_allocator!(struct Sharded = {
     schema = 1, extends = "general", superslab.shards = 4, cache.depot = "8 KiB",
     superslab.purge = { after = "1 ms", helper = true }
@@ -56,8 +65,16 @@ macro_rules! subject {
     };
 }
 
-const SUBJECTS: [Subject; 4] =
-    [subject!(General), subject!(Web), subject!(Tiny), subject!(Sharded)];
+const SUBJECTS: [Subject; 8] = [
+    subject!(General),
+    subject!(Web),
+    subject!(Tiny),
+    subject!(Hardened),
+    subject!(NoLayers),
+    subject!(Lists),
+    subject!(Layered),
+    subject!(Sharded),
+];
 
 fn round<A: GlobalAlloc + Sync>(allocator: &A, plan: Plan) -> usize {
     stress::run(allocator, plan)

@@ -6,6 +6,7 @@ use allocator_api2::alloc::Allocator;
 use hak::hak_allocator;
 
 hak_allocator!(struct General = "specs/general.toml");
+hak_allocator!(struct Full = { schema = 1, extends = "general", validation.level = "full" });
 
 /// A fill that differs from byte to byte.
 fn pattern(at: usize) -> u8 {
@@ -44,13 +45,14 @@ fn resizing_keeps_contents_and_meets_the_new_alignment() {
         .collect();
     for &old in &layouts {
         for &new in &layouts {
-            resize(old, new);
+            resize(&General, old, new);
+            resize(&Full, old, new);
         }
     }
 }
 
-fn resize(old: Layout, new: Layout) {
-    let block = General.allocate(old).unwrap().cast::<u8>();
+fn resize<A: Allocator>(allocator: &A, old: Layout, new: Layout) {
+    let block = allocator.allocate(old).unwrap().cast::<u8>();
     for at in 0..old.size() {
         // SAFETY: the block has that many bytes.
         let byte = unsafe { block.add(at) };
@@ -59,10 +61,10 @@ fn resize(old: Layout, new: Layout) {
     }
     let resized = if new.size() >= old.size() {
         // SAFETY: the block is live with this layout, and not used below.
-        unsafe { General.grow_zeroed(block, old, new) }
+        unsafe { allocator.grow_zeroed(block, old, new) }
     } else {
         // SAFETY: as above.
-        unsafe { General.shrink(block, old, new) }
+        unsafe { allocator.shrink(block, old, new) }
     };
     let resized = resized.unwrap();
     assert_eq!(resized.len(), new.size());
@@ -73,7 +75,21 @@ fn resize(old: Layout, new: Layout) {
     assert!((0..kept).all(|at| bytes[at] == pattern(at)), "{old:?} to {new:?}");
     assert!(bytes[kept..].iter().all(|&byte| byte == 0), "{old:?} to {new:?}");
     // SAFETY: live with this layout, and not used below.
-    unsafe { General.deallocate(resized.cast(), new) };
+    unsafe { allocator.deallocate(resized.cast(), new) };
+}
+
+/// All that an allocation says it has may be written to, and is found as it was.
+#[test]
+fn a_canary_lies_beyond_what_may_be_written() {
+    for size in (1..2000).chain([4096, 32_760, 40_000, 3 << 20]) {
+        let layout = Layout::from_size_align(size, 1).unwrap();
+        let block = Full.allocate(layout).unwrap();
+        assert_eq!(block.len(), size);
+        // SAFETY: the block has that many bytes, and is ours.
+        unsafe { block.cast::<u8>().write_bytes(0xff, block.len()) };
+        // SAFETY: live with this layout, and not used below.
+        unsafe { Full.deallocate(block.cast(), layout) };
+    }
 }
 
 #[test]

@@ -40,7 +40,16 @@ fn cached_blocks(spec: &Spec, class: &Class) -> u32 {
         Layers::MagazineFreelist { .. } => 2,
         Layers::Magazine { .. } | Layers::Freelist { .. } => 1,
     };
-    class.slots + spec.adaptive.unwrap_or(1) * parcels * spec.layers.parcel(class.slots)
+    let spares = spec.adaptive.unwrap_or(1) * parcels * spec.layers.parcel(class.slots);
+    class.slots + spares + held_back(spec, class)
+}
+
+/// Blocks of a class in a thread's quarantine: as many as fit its bytes, but at least one.
+fn held_back(spec: &Spec, class: &Class) -> u32 {
+    /// Most blocks of one class that wait, as in the runtime.
+    const LENGTH_MAX: u32 = 1024;
+    let blocks = spec.checks.quarantine_bytes / class.bytes;
+    if spec.checks.quarantine { blocks.clamp(1, LENGTH_MAX) } else { 0 }
 }
 
 #[cfg(test)]
@@ -60,5 +69,19 @@ mod tests {
         assert_eq!(cached("layers = [\"freelist\", \"depot\"], slots = 9"), 9 + 9);
         assert_eq!(cached("layers = [\"magazine\", \"freelist\"], slots = 9"), 9 + 2 * 5);
         assert_eq!(cached("adaptive = { min = 8, max = 64 }"), 8 + 64);
+    }
+
+    #[test]
+    fn a_quarantine_counts() {
+        let held = |bytes: u32| {
+            let text = format!(
+                "schema = 1\nclasses.sizes = [16, 4096]\n\
+                 validation = {{ quarantine = true, quarantine_bytes = {bytes} }}\n"
+            );
+            let spec = hak_spec::parse(&text, "test.toml", "Test", None).unwrap();
+            [0, 1].map(|class| held_back(&spec, &spec.classes[class]))
+        };
+        assert_eq!(held(1 << 10), [64, 1]);
+        assert_eq!(held(64 << 10), [1024, 16]);
     }
 }

@@ -89,7 +89,7 @@ const _: () = {
         runtime::checked::<
             CHECKS,
         >(Terms {
-            cache_limit: 67_108_864,
+            cache_limit: 1_073_741_824,
             purge: Purge::After {
                 milliseconds: 1000,
                 how: PurgeHow::DontNeed,

@@ -6,7 +6,8 @@
 //!   would not have been. A thread that only frees, or only allocates, gains nothing by more, and
 //!   gets no more.
 //! - It halves when a bin had no miss for as long as its thread's other bins had one for each class
-//!   there is. So the bins with the highest share of misses keep most.
+//!   there is. So the bins with the highest share of misses keep most. A thread in which nothing
+//!   else misses keeps what it has: no one asks it for more.
 
 use core::cell::Cell;
 

@@ -30,7 +30,13 @@ pub(super) static HINTS: &[Key] = &[
         Some(r#""likely""#),
         "dealloc finds room in what the thread has loaded. Has no meaning without a cache layer.",
     ),
-    key("hints.small", LIKELY, Some(r#""likely""#), "The request is within the largest class."),
+    key(
+        "hints.small",
+        LIKELY,
+        Some(r#""likely""#),
+        "The request is within the largest class. Where several hints meet in one function the compiler \
+         weighs them against each other: with all of them `\"unlikely\"` some have no effect.",
+    ),
     key(
         "hints.inline",
         Kind::Word(&["always", "constant", "never"]),
