@@ -34,8 +34,8 @@ pub(super) static HINTS: &[Key] = &[
         "hints.small",
         LIKELY,
         Some(r#""likely""#),
-        "The request is within the largest class. Where several hints meet in one function the compiler \
-         weighs them against each other: with all of them `\"unlikely\"` some have no effect.",
+        "The request is within the largest class. Where several hints meet in one function the \
+         compiler weighs them against each other: with all of them `\"unlikely\"` some have no effect.",
     ),
     key(
         "hints.inline",
