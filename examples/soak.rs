@@ -1,5 +1,6 @@
 //! The stress test for as long as you like: threads that allocate, resize, pass on and free blocks
-//! at random, on every shipped spec and other layers in turn, every block checked against all others.
+//! at random, on every shipped spec and other layers in turn. Every block is checked against all
+//! others.
 //!
 //! `cargo run --release --example soak -- --minutes 60`
 

@@ -30,6 +30,13 @@ hak_allocator!(struct HeldShort = {
     schema = 1, classes.sizes = [4096],
     validation = { quarantine = true, quarantine_bytes = 16 },
 });
+hak_allocator!(struct HeldTight = {
+    schema = 1, superslab.limit = "512 KiB",
+    validation = { quarantine = true, quarantine_bytes = "4 KiB" },
+});
+hak_allocator!(struct GuardedAlone = {
+    schema = 1, classes.sizes = [64], validation.guard = true,
+});
 
 const OF_64: Layout = Layout::new::<[u8; 64]>();
 const OF_4096: Layout = Layout::new::<[u8; 4096]>();
@@ -126,21 +133,25 @@ fn a_quarantine_is_bounded_in_bytes() {
     assert_eq!(Held::stats().cache_bytes_max, before, "the thread's ring is gone");
 }
 
-hak_allocator!(struct HeldAtTheLimit = {
-    schema = 1, classes.sizes = [4096], cache.slots = 1, cache.refill = { default = 1 },
-    cache.layers = ["magazine"], superslab.limit = "128 KiB",
-    validation = { quarantine = true, quarantine_bytes = "64 KiB" },
-});
-
-/// Sixteen blocks fill a slab, and the limit is two slabs.
+/// A slab of each of these classes is more than the limit: each slab but the newest is kept by a
+/// block that waits.
 #[test]
-fn what_is_held_back_is_given_up_when_memory_is_short() {
-    let layout = OF_4096;
-    let first: Vec<_> = (0..16).map(|_| alloc(&HeldAtTheLimit, layout)).collect();
-    first.into_iter().for_each(|block| free(&HeldAtTheLimit, block, layout));
-    let all: BTreeSet<_> = (0..32).map(|_| alloc(&HeldAtTheLimit, layout)).collect();
-    assert_eq!(all.len(), 32, "none is left over");
-    // SAFETY: the layout has bytes.
-    assert!(unsafe { HeldAtTheLimit.alloc(layout) }.is_null());
-    all.into_iter().for_each(|block| free(&HeldAtTheLimit, block, layout));
+fn what_waits_is_given_up_before_memory_is_refused() {
+    let small = (1..=40).map(|number| Layout::from_size_align(number * 64, 8).unwrap());
+    let large = Layout::from_size_align(100_000, 8).unwrap();
+    for layout in small.chain([large]) {
+        let block = alloc(&HeldTight, layout);
+        free(&HeldTight, block, layout);
+    }
+}
+
+/// A process may have 65 530 mappings, and each guarded block is at least two.
+#[test]
+fn many_large_blocks_do_without_guards() {
+    const COUNT: usize = 80_000;
+    let layout = Layout::new::<[u8; 4096]>();
+    let blocks: Vec<_> = (0..COUNT).map(|_| alloc(&GuardedAlone, layout)).collect();
+    let small = alloc(&GuardedAlone, OF_64);
+    free(&GuardedAlone, small, OF_64);
+    blocks.into_iter().for_each(|block| free(&GuardedAlone, block, layout));
 }

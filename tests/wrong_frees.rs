@@ -38,6 +38,11 @@ fn alloc(allocator: &impl GlobalAlloc, size: usize) -> *mut u8 {
     unsafe { allocator.alloc(Layout::from_size_align(size, 8).unwrap()) }
 }
 
+fn free(allocator: &impl GlobalAlloc, block: *mut u8, size: usize) {
+    // SAFETY: the tests free what they got for the size, but for the misuse that they are about.
+    unsafe { allocator.dealloc(block, Layout::from_size_align(size, 8).unwrap()) };
+}
+
 #[test]
 fn of_a_smaller_class() {
     dies("of_a_smaller_class", 64, "free of 48-byte block  as one of 64 bytes", || alloc(&Two, 48));
@@ -67,6 +72,38 @@ fn of_the_end_of_a_slab() {
     // 1365 blocks of 48 bytes fit a slab.
     let end = |block: *mut u8| block.map_addr(|address| (address & !0xffff) + 1365 * 48);
     dies("of_the_end_of_a_slab", 48, message, || end(alloc(&Two, 48)));
+}
+
+/// Both go back with one atomic operation, if they may.
+#[test]
+fn of_the_end_of_a_slab_beside_the_last_block() {
+    let test = "of_the_end_of_a_slab_beside_the_last_block";
+    dies(test, 48, "free of foreign address ", || {
+        let start = alloc(&Two, 48).map_addr(|address| address & !0xffff);
+        let blocks: Vec<_> = (0..1365).map(|_| alloc(&Two, 48)).collect();
+        let last = start.wrapping_add(1364 * 48);
+        assert!(blocks.contains(&last));
+        free(&Two, last, 48);
+        start.wrapping_add(1365 * 48)
+    });
+}
+
+/// Of blocks that go back together, the one that is free already is named.
+#[test]
+fn twice_and_beside_another() {
+    let test = "twice_and_beside_another";
+    let (status, output) = child::ends(test, TIME, || {
+        let blocks = [(); 3].map(|()| alloc(&Two, 48));
+        free(&Two, blocks[1], 48);
+        Two::flush();
+        eprintln!("freed twice: {:?}", blocks[1]);
+        blocks.into_iter().for_each(|block| free(&Two, block, 48));
+        Two::flush();
+    });
+    assert_eq!(status.signal(), Some(libc::SIGABRT), "{status}: {output}");
+    let is_told = |block| output.contains(&format!("double free of 48-byte block {block}"));
+    let block = output.lines().find_map(|line| line.strip_prefix("freed twice: "));
+    assert!(block.is_some_and(is_told), "{output}");
 }
 
 #[test]

@@ -134,8 +134,8 @@ fn write_times_legend(f: &mut fmt::Formatter<'_>, times: &Times) -> fmt::Result 
 
 A figure is the time of an iteration as a multiple of that of `general`: the median of {rounds}
 rounds, in each of which every row had its turn, right behind a turn of `general`. `general-again`
-is the same spec under another name: what lies within its bounds is noise. A row may leave them
-by chance, as some of so many do: equal counts with unlike times are noise, or the place of the code.
+is the same spec under another name: what lies within its bounds is noise. Of so
+many rows some leave them by chance: equal counts with unlike times are noise, or where code stands.
 
 | kernel | an iteration | `general` | `general-again`, median (bounds) |
 |---|---|---:|---:|"

@@ -209,21 +209,16 @@ impl<'a> Guarded<'a> {
         })
     }
 
-    /// An alloc that may find no memory, tried again with what the thread holds back given up.
-    pub(crate) fn last_try(&self, alloc: TokenStream) -> TokenStream {
-        match self.flush() {
-            None => alloc,
-            Some(flush) => quote! {
-                {
-                    let block = #alloc;
-                    if block.is_null() {
-                        #flush
-                        #alloc
-                    } else {
-                        block
-                    }
-                }
-            },
+    /// An alloc that is tried again without what the thread holds back, if it gets nothing.
+    pub(crate) fn in_need(&self, alloc: TokenStream) -> TokenStream {
+        if !self.checks.quarantine {
+            return alloc;
+        }
+        quote! {
+            match #alloc {
+                none if none.is_null() && HELD.with(|held| unsafe { held.flush(&HEAP) }) => #alloc,
+                block => block,
+            }
         }
     }
 

@@ -54,12 +54,7 @@ fn cached(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     let alloc = if any.is_some() { quote!(alloc_top) } else { quote!(alloc_class) };
     let dealloc = if held.is_some() { quote!(dealloc_released) } else { quote!(dealloc_class) };
     let (alloc_hit, dealloc_hit) = (counters::alloc_hit(spec), counters::dealloc_hit(spec));
-    let alloc_slow = quote!(CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) }));
-    let alloc_slow = guarded.last_try(alloc_slow);
-    let alloc_slow = counters::missed(spec, profile::timed_alloc(spec, alloc_slow));
-    let dealloc_slow =
-        quote!(CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, place, block) }));
-    let dealloc_slow = counters::overflowed(spec, profile::timed_dealloc(spec, dealloc_slow));
+    let [alloc_slow, dealloc_slow] = slow_halves(spec, guarded);
     quote! {
         #any
 
@@ -103,6 +98,15 @@ fn cached(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     }
 }
 
+/// What is done when a bin is empty, and when one is full.
+fn slow_halves(spec: &Spec, guarded: &Guarded<'_>) -> [TokenStream; 2] {
+    let alloc = quote!(CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) }));
+    let alloc = profile::timed_alloc(spec, guarded.in_need(alloc));
+    let dealloc = quote!(CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, place, block) }));
+    let dealloc = profile::timed_dealloc(spec, dealloc);
+    [counters::missed(spec, alloc), counters::overflowed(spec, dealloc)]
+}
+
 /// The functions that serve a class from its slabs.
 fn direct(spec: &Spec) -> TokenStream {
     let alloc = profile::timed_alloc(spec, quote!(unsafe { HEAP.take(class) }));
@@ -137,7 +141,7 @@ fn large(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     } else {
         quote!(HEAP.alloc_large(#bytes, layout.align(), zeroed))
     };
-    let alloc = guarded.last_try(alloc);
+    let alloc = guarded.in_need(alloc);
     let alloc = counters::alloc_large(spec, profile::timed_alloc_large(spec, alloc));
     let dealloc = quote!(unsafe { HEAP.dealloc_large(start, #bytes, layout.align()) });
     let dealloc = counters::dealloc_large(spec, profile::timed_dealloc_large(spec, dealloc));

@@ -207,7 +207,7 @@ pub(crate) fn method(spec: &Spec) -> Option<TokenStream> {
             /// What was sampled since the start: sizes, lifetimes, and the times of slow paths.
             /// Allocates nothing; waits some milliseconds if the first sample was not long ago.
             pub fn profile() -> Profile<#count> {
-                PROFILER.profile(&HEAP)
+                PROFILER.profile(&PROFILER_FORKS, &HEAP)
             }
         }
     })

@@ -349,12 +349,11 @@ impl<'a, F: Front, D: Depots<Parcel = F::Parcel>, L: Larges> Slow<'a, F, D, L> {
     /// The thread's first use of this allocator. Its shard counts from the next slow path on.
     #[cold]
     fn enter(&self) -> bool {
-        self.heap.register();
         self.thread.shard.set(self.heap.next_shard());
         self.thread.heap.set(ptr::from_ref(self.heap).cast());
         self.thread.bins.set(self.all.0.as_ptr().cast());
         self.thread.spares.set(self.all.1.as_ptr().cast());
-        self.thread.enter(retire::<F, D, L>)
+        self.thread.enter(|| self.heap.register(), retire::<F, D, L>)
     }
 }
 

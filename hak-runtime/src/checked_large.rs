@@ -126,7 +126,7 @@ impl<const CHECKS: u16> CheckedLarge<CHECKS> {
         }
         if self.charged(new) == Some(entry.charged) {
             entry.request = new;
-            return Plan::Done;
+            return Plan::Done(old);
         }
         if Self::STAYS || !registry.reserve() {
             return Plan::Copy;
@@ -148,17 +148,28 @@ impl<const CHECKS: u16> CheckedLarge<CHECKS> {
         account: &Account,
     ) -> Option<NonNull<u8>> {
         let new = Request { bytes: new_bytes, align: old.align };
-        if const { CHECKS & ZERO != 0 } && new_bytes < old.bytes {
-            // A shorter block of the same kind is made where it stands, and that does not fail.
-            // SAFETY: by (1) the block is that long, and by (2) its end is not used any more.
-            unsafe { zero_from(start, new_bytes, old.bytes) };
-        }
+        // A shorter block of the same kind is made where it stands, and that does not fail.
+        // SAFETY: by (1) the block is that long, and by (2) its end is not used any more.
+        unsafe { Self::zero_end(start, old.bytes, new_bytes) };
         // SAFETY: by (1) and (2).
         let resized = unsafe { self.plain.resize(start, old, new_bytes, account, |_| None) };
         let (now, request) = resized.map_or((start, old), |moved| (moved, new));
         let entry = Entry::new(now, request, self.charged(request).unwrap_or(0));
         self.records.lock().registry.enter(entry);
         resized
+    }
+
+    /// Makes the end that a block loses zero, where that is checked; a mapping of its own goes with
+    /// all that is in it.
+    ///
+    /// # Safety
+    ///
+    /// The block had `old_bytes` from `start` on. If it loses some, no one uses them any more.
+    unsafe fn zero_end(start: NonNull<u8>, old_bytes: usize, new_bytes: usize) {
+        if const { CHECKS & ZERO != 0 && !Self::OWN } && new_bytes < old_bytes {
+            // SAFETY: by this function's contract.
+            unsafe { zero_from(start, new_bytes, old_bytes) };
+        }
     }
 
     /// Lets a freed block wait for its turn.
@@ -226,8 +237,8 @@ unsafe fn write_canary<const CHECKS: u16>(start: NonNull<u8>, request: Request) 
 
 /// How a block is resized.
 enum Plan {
-    /// It is.
-    Done,
+    /// It is; that is what it was.
+    Done(Request),
     /// By the system, or the units behind it.
     Resize(Request),
     /// Not at all: the caller copies.
@@ -329,7 +340,11 @@ impl<const CHECKS: u16> Larges for CheckedLarge<CHECKS> {
         self.check_canary(start, account);
         let plan = |registry: &mut Registry| self.plan(registry, start, new_bytes);
         let resized = match self.with_live(start, request, account, small, plan) {
-            Plan::Done => start,
+            Plan::Done(old) => {
+                // SAFETY: by (1) the block was that long, and by (2) its end is not used any more.
+                unsafe { Self::zero_end(start, old.bytes, new_bytes) };
+                start
+            }
             // SAFETY: by (1) and (2); the plan marked it, and reserved a place.
             Plan::Resize(old) => unsafe { self.resize_plain(start, old, new_bytes, account) }?,
             Plan::Copy => return None,

@@ -143,7 +143,8 @@ impl Class {
             // Neighbours in one word go back with one atomic operation.
             next = rest.find(|&(_, other)| {
                 let is_in_word = other.slab == place.slab && other.word() == place.word();
-                let joins = is_in_word && other.is_start(&self.size) && bits & other.bit() == 0;
+                let is_block = other.is_start(&self.size) && other.is_within(&self.size);
+                let joins = is_in_word && is_block && bits & other.bit() == 0;
                 if joins {
                     bits |= other.bit();
                     given += 1;
@@ -155,7 +156,7 @@ impl Class {
             match unsafe { Slab::give_back(place.slab, word, bits, given, blocks) } {
                 Ok(Duty::None) => {}
                 Ok(Duty::Settle) => settle(place.slab),
-                Err(DoubleFree) => self.double_free(block),
+                Err(DoubleFree { bits }) => self.double_free(place, bits),
             }
         }
     }
@@ -231,9 +232,11 @@ impl Class {
         unsafe { self.slabs.after_fork() };
     }
 
+    /// Ends the process: blocks of the word of a place are free already.
     #[cold]
-    fn double_free(&self, block: NonNull<u8>) -> ! {
-        let (block, bytes) = (block.addr().get(), self.size.bytes as usize);
+    fn double_free(&self, place: Place, bits: u64) -> ! {
+        let (index, bytes) = (place.word() * 64 + bits.trailing_zeros(), self.size.bytes as usize);
+        let block = Slab::start(place.slab).addr().get() + index as usize * bytes;
         self.account.die_of(Fault::DoubleFree { block, bytes })
     }
 

@@ -178,13 +178,12 @@ impl<const W: usize, const N: usize> Counts<W, N> {
         if self.thread.may_cache() == Some(false) {
             return false;
         }
-        totals.enter_forks();
         let Some(entry) = arena::alloc(size_of::<Entry<W, N>>()) else { return false };
         let entry = entry.cast::<Entry<W, N>>();
         self.thread.heap.set(ptr::from_ref(totals).cast());
         self.thread.bins.set(ptr::from_ref(self).cast());
         // The cache entered before, with the same key, so this is not refused.
-        if !self.thread.enter(retire::<W, N>) {
+        if !self.thread.enter(|| totals.enter_forks(), retire::<W, N>) {
             // SAFETY: it came from `arena::alloc`, and was given to no one.
             unsafe { arena::free(entry.cast(), size_of::<Entry<W, N>>()) };
             return false;
@@ -350,7 +349,9 @@ impl<const W: usize, const N: usize> CountTotals<W, N> {
     }
 
     /// What was counted until now. Takes locks for a moment each, and allocates nothing.
-    pub fn counters<D: Depots, L: Larges>(&self, heap: &'static Heap<D, L>) -> Counters<N> {
+    pub fn counters<D: Depots, L: Larges>(&'static self, heap: &'static Heap<D, L>) -> Counters<N> {
+        // Else a child may have the lock as another thread left it.
+        self.enter_forks();
         let load = |counters: &[AtomicU64; HITS + RARE]| {
             counters.each_ref().map(|counter| counter.load(Ordering::Relaxed))
         };

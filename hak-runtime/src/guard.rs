@@ -1,7 +1,9 @@
-//! Guards: OS pages that no one may touch, behind a superslab's header and at the end of slabs.
+//! Guards: OS pages that no one may touch, behind a superslab's header, at the end of slabs, and
+//! around large blocks.
 //!
-//! Each guard splits a mapping, and a process may have only so many mappings. So guards are
-//! counted, and what would be one too many is left out; so is what the system refuses.
+//! Each guard splits a mapping, and a process may have only so many mappings: at its limit the
+//! system refuses memory of any kind. So guards are counted, and what would be one too many is left
+//! out; so is what the system refuses.
 
 use core::ptr::NonNull;
 
@@ -35,6 +37,20 @@ fn set(start: NonNull<u8>, used: usize, bytes: usize) -> bool {
         GUARDS.fetch_sub(1, Ordering::Relaxed);
     }
     is_set
+}
+
+/// Guards around a large block.
+const AROUND: usize = 2;
+
+/// Counts a large block; false if it is to do without guards, since they are too many. It is
+/// counted all the same, so that no one has to know which blocks have some.
+pub(crate) fn count_block() -> bool {
+    GUARDS.fetch_add(AROUND, Ordering::Relaxed) + AROUND <= GUARDS_MAX
+}
+
+/// Ends what [`count_block`] began.
+pub(crate) fn forget_block() {
+    GUARDS.fetch_sub(AROUND, Ordering::Relaxed);
 }
 
 /// Counts a guard; false if it is one too many.

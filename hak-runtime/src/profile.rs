@@ -165,7 +165,7 @@ impl<const N: usize, const MEAN: u64> Profiler<N, MEAN> {
         if !sampler.has_mark(bytes) || block.is_null() {
             return;
         }
-        forks.0.enter(ptr::from_ref(self).cast(), before_fork::<N, MEAN>, after_fork::<N, MEAN>);
+        self.enter_forks(forks);
         let class = u32::try_from(class).unwrap_or(u32::MAX);
         let address = block.addr();
         let mut state = self.state.lock();
@@ -225,7 +225,13 @@ impl<const N: usize, const MEAN: u64> Profiler<N, MEAN> {
 
     /// What was sampled until now. Allocates nothing. Waits some milliseconds if the first sample
     /// was not long ago, to find out how long a cycle is.
-    pub fn profile<D: Depots, L: Larges>(&self, heap: &'static Heap<D, L>) -> Profile<N> {
+    pub fn profile<D: Depots, L: Larges>(
+        &'static self,
+        forks: &'static ProfilerForks,
+        heap: &'static Heap<D, L>,
+    ) -> Profile<N> {
+        // Else a child may have the lock as another thread left it.
+        self.enter_forks(forks);
         let first = self.state.lock().first;
         let cycle_ns = first.unwrap_or_else(Moment::now).ns_per_tick();
         let mut profile = Profile::new(MEAN, cycle_ns);
@@ -247,6 +253,10 @@ impl<const N: usize, const MEAN: u64> Profiler<N, MEAN> {
         // The statics have the hot ones first.
         profile.classes.sort_unstable_by_key(|class| class.bytes);
         profile
+    }
+
+    fn enter_forks(&'static self, forks: &'static ProfilerForks) {
+        forks.0.enter(ptr::from_ref(self).cast(), before_fork::<N, MEAN>, after_fork::<N, MEAN>);
     }
 
     fn next_thread(&self) -> u32 {

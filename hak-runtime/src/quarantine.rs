@@ -78,13 +78,15 @@ impl<const N: usize> Quarantine<N> {
         NonNull::new(unsafe { ring.exchange(block) })
     }
 
-    /// Gives all blocks that this thread holds back to their slabs.
+    /// Gives all blocks that this thread holds back to their slabs; false if it has no ring.
     ///
     /// # Safety
     ///
     /// As for [`Quarantine::hold`], number 1.
-    pub unsafe fn flush<D: Depots, L: Larges>(&self, heap: &'static Heap<D, L>) {
+    pub unsafe fn flush<D: Depots, L: Larges>(&self, heap: &'static Heap<D, L>) -> bool {
+        let has_any = self.rings.iter().any(|ring| !ring.places.get().is_null());
         Rings { rings: &self.rings, thread: &self.thread }.release(heap);
+        has_any
     }
 
     /// Makes the ring of a class; false when this thread may hold nothing, or at the limit of what
@@ -108,10 +110,9 @@ impl<const N: usize> Quarantine<N> {
 
     /// The thread's first use of this quarantine.
     fn enter<D: Depots, L: Larges>(&self, heap: &'static Heap<D, L>) -> bool {
-        heap.register();
         self.thread.heap.set(ptr::from_ref(heap).cast());
         self.thread.bins.set(self.rings.as_ptr().cast());
-        self.thread.enter(retire::<D, L>)
+        self.thread.enter(|| heap.register(), retire::<D, L>)
     }
 }
 

@@ -82,9 +82,12 @@ pub(crate) enum Duty {
     Settle,
 }
 
-/// A block was given back that is free already.
+/// Blocks were given back that are free already.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct DoubleFree;
+pub(crate) struct DoubleFree {
+    /// Which ones, in their word.
+    pub(crate) bits: u64,
+}
 
 /// A block's slab, and its place there.
 #[derive(Clone, Copy)]
@@ -191,7 +194,7 @@ impl Slab {
         let free_bits = unsafe { slab.free_bits.get_unchecked(word as usize) };
         let before = free_bits.fetch_or(bits, Ordering::Release);
         if before & bits != 0 {
-            return Err(DoubleFree);
+            return Err(DoubleFree { bits: before & bits });
         }
         if before == 0 {
             slab.summary.fetch_or(1 << word, Ordering::Release);

@@ -82,11 +82,13 @@ impl Thread {
         }
     }
 
-    /// Enters the record in the thread's list; false when that cannot be. If it is true, `retire`
-    /// will be called with this record when the thread ends.
-    pub(crate) fn enter(&self, retire: unsafe fn(*const Thread)) -> bool {
-        // Were the thread library to allocate below, it would find a thread that may not cache.
+    /// Calls `begin`, then enters the record in the thread's list; false when that cannot be. If it
+    /// is true, `retire` will be called with this record when the thread ends.
+    pub(crate) fn enter(&self, begin: impl FnOnce(), retire: unsafe fn(*const Thread)) -> bool {
+        // Were the C library to allocate below, it would find a thread that may not cache: one that
+        // entered there would enter twice, and have its list end in itself.
         self.stage.set(Stage::Gone);
+        begin();
         self.enter_by(key(), retire)
     }
 
@@ -239,11 +241,12 @@ mod tests {
         std::thread::spawn(|| {
             for _ in 0..3 {
                 let thread: &Thread = Box::leak(Box::new(Thread::new()));
-                assert!(thread.enter(count));
+                let refused = || assert_eq!(thread.may_cache(), Some(false), "it is entering");
+                assert!(thread.enter(refused, count));
                 assert_eq!(thread.may_cache(), Some(true));
             }
             let ended: &Thread = Box::leak(Box::new(Thread::new()));
-            assert!(ended.enter(count));
+            assert!(ended.enter(|| (), count));
             ended.end();
         })
         .join()
@@ -256,14 +259,14 @@ mod tests {
     fn a_thread_that_is_ending_does_not_begin_to_cache() {
         unsafe fn enter_another(_: *const Thread) {
             let another: &Thread = Box::leak(Box::new(Thread::new()));
-            assert!(!another.enter(enter_another));
+            assert!(!another.enter(|| (), enter_another));
             assert_eq!(another.may_cache(), Some(false));
             TRIED.fetch_add(1, Ordering::Relaxed);
         }
         static TRIED: AtomicUsize = AtomicUsize::new(0);
         std::thread::spawn(|| {
             let thread: &Thread = Box::leak(Box::new(Thread::new()));
-            assert!(thread.enter(enter_another));
+            assert!(thread.enter(|| (), enter_another));
         })
         .join()
         .unwrap();
@@ -276,7 +279,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let mine: &Thread = Box::leak(Box::new(Thread::new()));
-                assert!(mine.enter(|_| ()) && mine.charge(account, 300));
+                assert!(mine.enter(|| (), |_| ()) && mine.charge(account, 300));
                 mine.refund(account, 100);
                 assert!(account.charge_cache(5000), "what other threads cache");
                 before_fork();

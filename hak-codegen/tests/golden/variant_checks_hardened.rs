@@ -163,14 +163,11 @@ const _: () = {
     #[cold]
     #[inline(never)]
     fn alloc_slow(place: usize) -> *mut u8 {
-        {
-            let block = CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) });
-            if block.is_null() {
-                HELD.with(|held| unsafe { held.flush(&HEAP) });
+        match CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) }) {
+            none if none.is_null() && HELD.with(|held| unsafe { held.flush(&HEAP) }) => {
                 CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) })
-            } else {
-                block
             }
+            block => block,
         }
     }
 
@@ -185,13 +182,12 @@ const _: () = {
     #[cold]
     #[inline(never)]
     fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
+        match CACHE
+            .with(|cache| unsafe {
+                cache.alloc_large(&HEAP, layout.size() + 8, layout.align(), zeroed)
+            })
         {
-            let block = CACHE
-                .with(|cache| unsafe {
-                    cache.alloc_large(&HEAP, layout.size() + 8, layout.align(), zeroed)
-                });
-            if block.is_null() {
-                HELD.with(|held| unsafe { held.flush(&HEAP) });
+            none if none.is_null() && HELD.with(|held| unsafe { held.flush(&HEAP) }) => {
                 CACHE
                     .with(|cache| unsafe {
                         cache
@@ -202,9 +198,8 @@ const _: () = {
                                 zeroed,
                             )
                     })
-            } else {
-                block
             }
+            block => block,
         }
     }
 

@@ -313,7 +313,7 @@ const _: () = {
         /// What was sampled since the start: sizes, lifetimes, and the times of slow paths.
         /// Allocates nothing; waits some milliseconds if the first sample was not long ago.
         pub fn profile() -> Profile<3> {
-            PROFILER.profile(&HEAP)
+            PROFILER.profile(&PROFILER_FORKS, &HEAP)
         }
     }
 

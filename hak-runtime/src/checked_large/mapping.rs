@@ -4,6 +4,7 @@ use core::ptr::NonNull;
 
 use crate::account::Account;
 use crate::checks::GUARD;
+use crate::guard;
 use crate::huge;
 use crate::misuse::Request;
 use crate::os;
@@ -40,7 +41,7 @@ pub(super) fn body_bytes(request: Request) -> Option<usize> {
 }
 
 /// A mapping for a request, zero, and charged for its body; `None` when the system refuses, or the
-/// account is at its limit. Guards that the system refuses are left out.
+/// account is at its limit. Guards that are too many, or that the system refuses, are left out.
 pub(super) fn map<const CHECKS: u16>(request: Request, account: &Account) -> Option<NonNull<u8>> {
     let parts = Parts::of::<CHECKS>(request)?;
     if !account.charge(parts.body) {
@@ -59,7 +60,7 @@ pub(super) fn map<const CHECKS: u16>(request: Request, account: &Account) -> Opt
     let start = unsafe { base.add(parts.front) };
     // SAFETY: the body is ours.
     unsafe { huge::advise(start, parts.body, account) };
-    if const { CHECKS & GUARD != 0 } {
+    if const { CHECKS & GUARD != 0 } && guard::count_block() {
         // SAFETY: the front is ours, and nobody uses it.
         unsafe { os::forbid(base, parts.front) };
         // SAFETY: the back follows the body.
@@ -81,7 +82,11 @@ pub(super) unsafe fn unmap<const CHECKS: u16>(start: NonNull<u8>, request: Reque
     // SAFETY: the front is before the body.
     let base = unsafe { start.sub(parts.front) };
     // SAFETY: by this function's contract.
-    unsafe { os::unmap(base, parts.all()) }
+    let is_gone = unsafe { os::unmap(base, parts.all()) };
+    if const { CHECKS & GUARD != 0 } && is_gone {
+        guard::forget_block();
+    }
+    is_gone
 }
 
 /// Lets any access to a block fault, if the system agrees, and returns its memory; false when the

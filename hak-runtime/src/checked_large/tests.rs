@@ -81,13 +81,31 @@ fn a_freed_mapping_is_zero_before_it_is_used_again() {
     }
 }
 
+/// It keeps its units when it loses a part of the last one.
+#[test]
+fn what_a_span_loses_is_zero() {
+    let subject = Subject::<{ FOREIGN | ZERO | QUARANTINE }>::new(MIB, Terms::DEFAULT);
+    let (long, short) = (request(60_000), request(100));
+    let start = subject.alloc(long).unwrap();
+    fill(start, long.bytes, 7);
+    assert_eq!(subject.resize(start, long, short.bytes), Some(start));
+    let (kept, lost) = bytes_of(start, long.bytes).split_at(short.bytes);
+    assert!(kept.iter().all(|&byte| byte == 7) && lost.iter().all(|&byte| byte == 0));
+    assert_eq!(subject.resize(start, short, long.bytes), Some(start));
+    fill(start, long.bytes, 7);
+    assert_eq!(subject.resize(start, long, short.bytes), Some(start));
+    subject.free(start, short);
+    // In quarantine it is still ours.
+    assert!(bytes_of(start, long.bytes).iter().all(|&byte| byte == 0));
+}
+
 #[test]
 fn a_freed_span_is_zero() {
     let subject = Subject::<{ FOREIGN | ZERO | QUARANTINE }>::new(MIB, Terms::DEFAULT);
     let start = subject.alloc(request(100_001)).unwrap();
     fill(start, 100_001, 7);
     subject.free(start, request(100_001));
-    // In quarantine it is still ours.
+    // As above.
     assert!(bytes_of(start, 100_001).iter().all(|&byte| byte == 0));
 }
 

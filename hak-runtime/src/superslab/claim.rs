@@ -200,6 +200,22 @@ mod tests {
         again.purge();
     }
 
+    /// Units that were offered to the system, used, and freed are offered again.
+    #[test]
+    fn what_was_offered_and_used_is_dirty() {
+        let _alone = ALONE.lock();
+        let account = begin();
+        let run = alloc_run(31, account).unwrap();
+        assert!(free(run, run.first, 31, account));
+        claim_now(run.superslab, true).unwrap().purge();
+        assert!(claim_now(run.superslab, true).is_none());
+        let again = alloc_run(31, account).unwrap();
+        assert!(free(again, again.first, 31, account));
+        let claim = claim_now(again.superslab, true).unwrap();
+        assert_eq!(claim.units, run_mask(again.first, 31));
+        claim.purge();
+    }
+
     #[test]
     fn units_that_the_system_kept_stay_dirty() {
         let _alone = ALONE.lock();

@@ -137,6 +137,7 @@ impl Units {
         let clean = shared.clean & mask == mask;
         shared.free &= !mask;
         shared.clean &= !mask;
+        shared.offered &= !mask;
         Superslab::set_heads(superslab, first..first + units, first);
         self.link(superslab);
         Run { superslab, first, clean }

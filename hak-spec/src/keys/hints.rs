@@ -35,7 +35,7 @@ pub(super) static HINTS: &[Key] = &[
         LIKELY,
         Some(r#""likely""#),
         "The request is within the largest class. Where several hints meet in one function the \
-         compiler weighs them against each other: with all of them `\"unlikely\"` some have no effect.",
+         compiler weighs them against each other: if all are `\"unlikely\"` some have no effect.",
     ),
     key(
         "hints.inline",
