@@ -54,9 +54,7 @@
 //! type has no size, is `Copy`, and its rustdoc shows the table of its classes. It has three
 //! functions of its own: `stats()`, a [`Stats`] that is put together without counters on the hit
 //! paths; `flush()`, which gives what the thread and the depots cache back to the slabs; and
-//! `purge()`, which returns all memory that no block is in to the system. A spec with
-//! `stats.counters` adds `counters()`, exact [`Counters`]; one with `stats.profile` adds
-//! `profile()`, a [`Profile`] made of samples. Without those keys nothing of them is there.
+//! `purge()`, which returns all memory that no block is in to the system.
 //!
 //! Any number of allocators may live in one program. Each has its own caches, classes and limits;
 //! all take their memory from one pool.
@@ -69,6 +67,48 @@
 //! - **Keep the allocator in a small crate of its own** and `use` that crate in the program. The
 //!   compiler removes an allocation that nobody uses only if the static stands in another crate.
 //! - A shared library (`cdylib`) reaches thread-local storage by a call; use hak in executables.
+//!
+//! # Layers
+//!
+//! `cache.layers` names what stands between a thread and the slabs. The default is
+//! `["magazine", "depot"]`: arrays of pointers to free blocks, which threads exchange as a whole.
+//! `freelist` links free blocks through their own memory, instead of arrays or behind them: less
+//! memory, but an alloc reads the block it takes. Without `depot` no thread hands blocks to another
+//! except through slabs, and with `[]` each request goes to the slabs. A `cache.adaptive` such as
+//! `{ min = 16, max = 256 }` lets what a thread keeps of a class follow its misses; the six
+//! instructions stay the same.
+//!
+//! # Hints
+//!
+//! `hints.hit`, `room` and `small` say which way the branches usually go, and so which side falls
+//! through; the classes of `hot` share the first cache lines. `inline` says what becomes part of
+//! the caller: `"always"` all of the hit path; `"constant"` that of layouts which the compiler
+//! knows, and a call for others, much less code for nearly the same speed; `"never"` a call.
+//! `prefetch` asks for the next block's memory early: for programs that fill cold blocks at once.
+//!
+//! # What a spec costs
+//!
+//! `hak inspect SPEC` builds the allocator and steps through its hit paths: instructions, loads,
+//! stores, each branch with what it asks and the hint about it, bytes for each thread and
+//! superslab. `hak inspect ONE OTHER` shows two specs side by side. `docs/price-list.md` has the
+//! price of every layer, hint and check.
+//!
+//! # Statistics
+//!
+//! A spec with `stats.counters` adds `counters()`, exact [`Counters`] of what each class did; one
+//! with `stats.profile` adds `profile()`, a [`Profile`] of sampled sizes and lifetimes and of the
+//! cycles of slow paths. Each is a table by `Display` and JSON by `json()`. Without the keys
+//! nothing of them is there; what they cost and how to read them is in `docs/statistics.md`.
+//!
+//! ```
+//! hak::hak_allocator!(struct Watched = {
+//!     schema = 1, extends = "web", stats = { counters = true, profile = true }
+//! });
+//!
+//! # fn main() {
+//! println!("{}\n{}", Watched::counters(), Watched::profile().json());
+//! # }
+//! ```
 //!
 //! # Memory that goes back
 //!
@@ -88,8 +128,10 @@
 //!
 //! `validation.level` is `"off"`, `"boundary"` (wrong frees), `"full"` (and overflows, and writes
 //! after the free) or `"hardened"` (and zeroed, shuffled, held back and guarded memory); each check
-//! can be added to a level or taken from it. A check that fails writes one line to the error stream
-//! and ends the process with `SIGABRT`:
+//! can be added to a level or taken from it. A check that fails writes one line to the error
+//! stream, such as `hak: Careful: double free of 64-byte block 0x7f30c0a1e400`, and ends the
+//! process with `SIGABRT`. `specs/hardened.toml` has them all on; `docs/hardening.md` tells what
+//! each finds, and what none does.
 //!
 //! ```
 //! # mod alloc {
