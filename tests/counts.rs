@@ -49,13 +49,12 @@ impl Sub for Counts {
 
 /// The program on one allocator.
 struct Program {
-    allocator: &'static str,
     executable: PathBuf,
 }
 
 impl Program {
-    fn build(allocator: &'static str, spec: Option<&Path>) -> Self {
-        Program { allocator, executable: probe::build("counts", PROGRAM, spec) }
+    fn build(spec: Option<&Path>) -> Self {
+        Program { executable: probe::build("counts", PROGRAM, spec) }
     }
 
     /// One iteration of a kernel.
@@ -136,7 +135,7 @@ fn counting_and_sampling_add_what_the_listings_show() {
     if !can_count() {
         return;
     }
-    let plain = Program::build("general", Some(&probe::shipped("general")));
+    let plain = Program::build(Some(&probe::shipped("general")));
     let [plain, plain_mixed] = ["pair", "mixed"].map(|kernel| plain.iteration(kernel, 100_000));
     print("pair", "general", plain);
     print("mixed", "general", plain_mixed);
@@ -144,7 +143,7 @@ fn counting_and_sampling_add_what_the_listings_show() {
         let spec = probe::folder().join(format!("specs/{name}.toml"));
         let text = format!("schema = 1\nextends = \"general\"\nstats = {{ {stats} }}\n");
         probe::write_if_changed(&spec, &text);
-        let program = Program::build(name, Some(&spec));
+        let program = Program::build(Some(&spec));
         let pair = program.iteration("pair", 100_000);
         print("pair", name, pair);
         print("mixed", name, program.iteration("mixed", 100_000));
@@ -163,7 +162,7 @@ fn branches_are_few_and_predicted() {
     println!("kernel  allocator instructions  branches  mispredicted   (for an alloc and a free)");
     let [general, web] = ["general", "web"].map(|name| (name, Some(probe::shipped(name))));
     for (allocator, spec) in [("system", None), general, web] {
-        let program = Program::build(allocator, spec.as_deref());
+        let program = Program::build(spec.as_deref());
         // The loop and the initialisation of the block are in both.
         let pair = program.iteration("pair", 100_000) - program.iteration("empty", 100_000);
         print("pair", allocator, pair);

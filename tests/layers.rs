@@ -1,5 +1,5 @@
-//! Each list of layers as the compiler left it: the hit paths, and nothing of a layer that the spec
-//! does not name.
+//! Each list of layers as the compiler left it: the hit paths, and nothing of a layer or a check
+//! that the spec does not name.
 //!
 //! `cargo test --test layers -- --nocapture` prints the listings.
 
@@ -136,4 +136,37 @@ fn a_layer_that_is_not_named_leaves_no_symbol() {
     }
     assert_eq!(BUILT["none"].bytes_of(&["5CACHE"]), 0);
     assert!(BUILT["freelist"].bytes_of(&["5CACHE"]) > 0);
+}
+
+/// Files of the runtime that are for checks only.
+const OF_CHECKS: [&str; 9] = [
+    "11address_map",
+    "11check_block",
+    "13checked_large",
+    "5guard",
+    "5hooks",
+    "6canary",
+    "6poison",
+    "6random",
+    "10quarantine",
+];
+
+/// Those of them that a check needs, and no other, are in the program.
+#[test]
+fn a_check_that_is_off_leaves_no_symbol() {
+    let layers = "[\"magazine\", \"depot\"]";
+    let of = |name: &str, checks: &str| {
+        let built = Built::new(name, layers, &format!("validation = {{ {checks} }}\n"));
+        files_of_checks(&built)
+    };
+    assert_eq!(of("all_checks", "level = \"hardened\""), OF_CHECKS);
+    assert_eq!(of("canary", "canary = true"), ["13checked_large", "5hooks", "6canary"]);
+    for (name, built) in BUILT.iter() {
+        assert!(files_of_checks(built).is_empty(), "{name}");
+    }
+}
+
+fn files_of_checks(built: &Built) -> Vec<&'static str> {
+    let is_there = |file: &&str| built.bytes_of(&[&format!("hak_runtime{file}")]) > 0;
+    OF_CHECKS.into_iter().filter(|file| is_there(file)).collect()
 }

@@ -7,8 +7,10 @@
 mod child;
 #[path = "support/forked.rs"]
 mod forked;
+#[path = "support/requests.rs"]
+mod requests;
 
-use std::alloc::{GlobalAlloc, Layout};
+use std::alloc::GlobalAlloc;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -16,10 +18,8 @@ use std::time::Duration;
 
 use forked::Forked;
 use hak::{ClassProfile, Profile, hak_allocator};
+use requests::{KIB, MIB, alloc, free, layout, realloc};
 use serde_json::Value;
-
-const KIB: usize = 1 << 10;
-const MIB: usize = 1 << 20;
 
 macro_rules! sampled {
     ($name:ident, $($more:tt)*) => {
@@ -28,29 +28,6 @@ macro_rules! sampled {
             stats.sample_bytes = 1, $($more)*
         });
     };
-}
-
-fn layout(size: usize) -> Layout {
-    Layout::from_size_align(size, 8).unwrap()
-}
-
-fn alloc(allocator: &impl GlobalAlloc, size: usize) -> *mut u8 {
-    // SAFETY: the layout has bytes.
-    let block = unsafe { allocator.alloc(layout(size)) };
-    assert!(!block.is_null());
-    block
-}
-
-fn free(allocator: &impl GlobalAlloc, block: *mut u8, size: usize) {
-    // SAFETY: callers give a block of this size, which they do not use again.
-    unsafe { allocator.dealloc(block, layout(size)) };
-}
-
-fn realloc(allocator: &impl GlobalAlloc, block: *mut u8, size: usize, new_size: usize) -> *mut u8 {
-    // SAFETY: as for `free`, and the new size is not 0.
-    let block = unsafe { allocator.realloc(block, layout(size), new_size) };
-    assert!(!block.is_null());
-    block
 }
 
 fn ended(class: &ClassProfile) -> u64 {

@@ -74,6 +74,7 @@ hak_allocator!(struct Hinted = {
 hak_allocator!(struct GeneralSwept = "specs/general.toml");
 hak_allocator!(struct WebSwept = "specs/web.toml");
 hak_allocator!(struct TinySwept = "specs/tiny.toml");
+hak_allocator!(struct HardenedSwept = "specs/hardened.toml");
 hak_allocator!(struct LargeSwept = {
     schema = 1,
     classes.ladder = { linear_to = 64, steps_per_doubling = 2, max = "128 KiB" },
@@ -206,6 +207,7 @@ fn every_alignment_at_every_class_boundary() {
     sweep(&GeneralSwept, &GeneralSwept::stats().classes.map(|class| class.bytes));
     sweep(&WebSwept, &WebSwept::stats().classes.map(|class| class.bytes));
     sweep(&TinySwept, &TinySwept::stats().classes.map(|class| class.bytes));
+    sweep(&HardenedSwept, &HardenedSwept::stats().classes.map(|class| class.bytes));
     sweep(&LargeSwept, &LargeSwept::stats().classes.map(|class| class.bytes));
     sweep(&OddSwept, &OddSwept::stats().classes.map(|class| class.bytes));
 }

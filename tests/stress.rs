@@ -1,5 +1,5 @@
-//! Many threads on every shipped spec, with all ways of handing blocks over. `examples/soak.rs`
-//! runs the same for hours.
+//! Many threads on every shipped spec, and on layers that none of them has, with all ways of
+//! handing blocks over. `examples/soak.rs` runs the same for hours.
 
 #[path = "support/stress.rs"]
 mod stress;
@@ -12,9 +12,19 @@ use stress::{Pattern, Plan};
 hak_allocator!("specs/general.toml");
 hak_allocator!("specs/web.toml");
 hak_allocator!("specs/tiny.toml");
+hak_allocator!("specs/hardened.toml");
 hak_allocator!(struct Sharded = {
     schema = 1, extends = "general", superslab.shards = 4, cache.slots = 8, cache.depot = "8 KiB",
     superslab.purge = { after = "1 ms" }
+});
+hak_allocator!(struct Direct = { schema = 1, extends = "general", cache.layers = [] });
+hak_allocator!(struct Lists = {
+    schema = 1, extends = "general", cache.layers = ["freelist", "depot"],
+    cache.adaptive = { min = 4, max = 64 }, cache.depot = "8 KiB",
+});
+hak_allocator!(struct Layered = {
+    schema = 1, extends = "general", cache.layers = ["magazine", "freelist", "depot"],
+    cache.adaptive = { min = 5, max = 64 }, cache.depot = "8 KiB",
 });
 
 /// Two, five and eleven threads with each pattern.
@@ -44,5 +54,9 @@ stress! {
     general: General;
     web: Web;
     tiny: Tiny;
+    hardened: Hardened;
     sharded: Sharded;
+    direct: Direct;
+    lists: Lists;
+    layered: Layered;
 }

@@ -3,105 +3,15 @@
 //! Expected texts are in `tests/inspect/NAME.txt`; `HAK_BLESS=1 cargo test -p hak-cli` rewrites
 //! them. Counts are what the pinned compiler makes today.
 
+#[path = "support/place.rs"]
+mod place;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use place::{Place, SMALL, temporary};
 use serde_json::Value;
-
-fn temporary() -> &'static Path {
-    Path::new(env!("CARGO_TARGET_TMPDIR"))
-}
-
-fn specs() -> PathBuf {
-    temporary().join("inspect")
-}
-
-const SMALL: &str = "schema = 1\nclasses.sizes = [16, 32, 64, 128]\n";
-const CALLED: &str = "schema = 1\nextends = \"small.toml\"\n\
-    hints.inline = \"never\"\ncache = { slots = 16, layers = [\"magazine\"] }\n";
-
-/// The folder with the specs of all tests, in which the command runs. It stays where it is, and
-/// with it what is built.
-struct Place {
-    variables: Vec<(&'static str, PathBuf)>,
-}
-
-/// How a run of the command ended.
-#[derive(Debug)]
-struct Ended {
-    status: i32,
-    stdout: String,
-    stderr: String,
-}
-
-impl Place {
-    fn new() -> Self {
-        let place = Place { variables: vec![("XDG_CACHE_HOME", temporary().to_owned())] };
-        place.write("small.toml", SMALL);
-        place.write("called.toml", CALLED);
-        place
-    }
-
-    fn with(mut self, variable: &'static str, value: impl Into<PathBuf>) -> Self {
-        self.variables.push((variable, value.into()));
-        self
-    }
-
-    /// Several tests may write the same file at once, and read it.
-    fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = specs().join(name);
-        let folder = path.parent().unwrap();
-        fs::create_dir_all(folder).unwrap();
-        let file = tempfile::NamedTempFile::new_in(folder).unwrap();
-        fs::write(file.path(), text).unwrap();
-        file.persist(&path).unwrap();
-        path
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hak"));
-        command.arg("inspect").args(args).current_dir(specs()).stdin(Stdio::null());
-        // No network: the versions are those of the workspace.
-        command.env("CARGO_NET_OFFLINE", "true").env_remove("HAK_SOURCE");
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        command
-    }
-
-    fn run(&self, args: &[&str]) -> Ended {
-        Ended::of(&mut self.command(args))
-    }
-
-    fn text(&self, args: &[&str]) -> String {
-        let ended = self.run(args);
-        assert_eq!((ended.status, ended.stderr.as_str()), (0, ""), "{}", ended.stdout);
-        ended.stdout
-    }
-
-    fn json(&self, spec: &str) -> Value {
-        serde_json::from_str(&self.text(&[spec, "--json"])).unwrap()
-    }
-
-    /// Fails with status 2 and says this first.
-    fn fails(&self, args: &[&str], why: &str) -> Ended {
-        let ended = self.run(args);
-        assert_eq!((ended.status, ended.stdout.as_str()), (2, ""), "{}", ended.stderr);
-        assert!(ended.stderr.starts_with(&format!("error: {why}")), "{}", ended.stderr);
-        ended
-    }
-}
-
-impl Ended {
-    fn of(command: &mut Command) -> Self {
-        let output = command.output().unwrap();
-        Ended {
-            status: output.status.code().expect("the command ended by itself"),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-}
 
 fn golden(name: &str, args: &[&str]) -> String {
     let text = Place::new().text(args);
@@ -253,9 +163,13 @@ fn odd_sizes_ask_for_the_alignment() {
     let alloc = branches(path(&json, "alloc", "variable"));
     assert_eq!(alloc[0], ["alignment above 8 B", "", "alloc_large"]);
     assert_eq!((alloc.len(), alloc[2]), (3, EMPTY));
-    let all = json["specs"][0]["paths"].as_array().unwrap();
-    let mut recognised = all.iter().flat_map(|path| path["branches"].as_array().unwrap());
-    assert!(recognised.all(|branch| branch["recognised"] == true), "{json:#}");
+    all_are_recognised(&json);
+}
+
+fn all_are_recognised(json: &Value) {
+    let paths = json["specs"][0]["paths"].as_array().unwrap();
+    let mut branches = paths.iter().flat_map(|path| path["branches"].as_array().unwrap());
+    assert!(branches.all(|branch| branch["recognised"] == true), "{json:#}");
 }
 
 /// Its hit path has the same questions, of a list.
@@ -315,6 +229,25 @@ fn checks_are_in_the_list() {
     assert_eq!(checks("boundary.toml"), only("check: block suspect"));
     // The canary takes 8 of the 64 bytes.
     assert_eq!(place.json("canary.toml")["specs"][0]["request_bytes"], 56);
+}
+
+#[test]
+fn statistics_are_in_the_list() {
+    let place = Place::new();
+    let stats = "stats = { counters = true, profile = true }";
+    place.write("stats.toml", &format!("schema = 1\nextends = \"small.toml\"\n{stats}\n"));
+    let json = place.json("stats.toml");
+    let of_stats = |operation, layout| -> Vec<&str> {
+        let branches = path(&json, operation, layout)["branches"].as_array().unwrap();
+        let of_stats = branches.iter().filter(|branch| branch["layer"] == "stats");
+        of_stats.map(|branch| text(&branch["tests"])).collect()
+    };
+    for layout in ["constant", "variable"] {
+        assert_eq!(of_stats("alloc", layout), ["sample due"]);
+        assert_eq!(of_stats("dealloc", layout), ["block may be sampled"]);
+    }
+    assert_eq!(of_stats("realloc", "variable"), ["thread has not counted yet"]);
+    all_are_recognised(&json);
 }
 
 #[test]
@@ -409,91 +342,4 @@ fn only_what_changed_is_built() {
     fs::write(&spec, SMALL.replace("128", "96")).unwrap();
     let edited = place.text(&["again.toml"]);
     assert!(edited.contains("request above the largest class (96 B)?"), "{edited}");
-}
-
-#[test]
-fn problems_of_both_specs_are_shown() {
-    let place = Place::new();
-    place.write("bad.toml", "schema = 1\nclasses.sizes = [64, 48]\n");
-    let ended = place.run(&["bad.toml", "./bad.toml"]);
-    assert_eq!((ended.status, ended.stdout.as_str()), (1, ""));
-    assert_eq!(ended.stderr.matches("error: class of 48 bytes follows one of 64").count(), 2);
-}
-
-#[test]
-fn a_spec_that_cannot_be_read_is_a_failure() {
-    Place::new().fails(&["nowhere.toml"], "cannot read `nowhere.toml`: there is no such file");
-}
-
-#[test]
-fn three_specs_are_too_many() {
-    Place::new().fails(&["general", "web", "tiny"], "unexpected value 'tiny'");
-}
-
-#[test]
-fn json_holds_no_listing() {
-    let why = "the argument '--json' cannot be used with '--listing'";
-    Place::new().fails(&["general", "--json", "--listing"], why);
-}
-
-#[test]
-fn a_source_must_be_hak() {
-    let place = Place::new();
-    let ended = place.fails(
-        &["small.toml", "--hak", "."],
-        "`.`, named by `--hak`, does not hold the source of hak\n   = help: name the folder",
-    );
-    assert!(ended.stderr.contains("`Cargo.toml` of the package `hak`"), "{}", ended.stderr);
-    let place = place.with("HAK_SOURCE", "/nowhere");
-    place.fails(&["small.toml"], "`/nowhere`, named by `HAK_SOURCE`, does not hold the source");
-}
-
-/// The option comes before the variable.
-#[test]
-fn a_source_may_be_named() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_str().unwrap();
-    let place = Place::new().with("HAK_SOURCE", "/nowhere");
-    let text = place.text(&["small.toml", "--hak", root]);
-    assert!(text.starts_with("small.toml: `Small`, 4 classes"), "{text}");
-}
-
-#[test]
-fn what_cargo_says_is_shown() {
-    let place = Place::new();
-    place.write("hak/Cargo.toml", "[package]\nname = \"hak\"\nedition = \"2024\"\n");
-    place.write("hak/src/lib.rs", "compile_error!(\"not the hak that was meant\");\n");
-    let ended = place.fails(
-        &["small.toml", "--hak", "hak"],
-        "the program to inspect `small.toml` by does not build; cargo said:\n",
-    );
-    assert!(ended.stderr.contains("error: not the hak that was meant\n"), "{}", ended.stderr);
-}
-
-#[test]
-fn without_cargo_nothing_is_built() {
-    let place = Place::new().with("CARGO", "/nowhere/cargo");
-    let ended = place.fails(&["small.toml"], "cannot start `/nowhere/cargo`: No such file");
-    assert!(ended.stderr.ends_with("it needs Rust\n"), "{}", ended.stderr);
-}
-
-#[test]
-fn a_cache_folder_is_needed() {
-    let place = Place::new().with("XDG_CACHE_HOME", "/dev/null");
-    place.fails(&["small.toml"], "cannot write `/dev/null/hak/inspect/hak_inspected_small_");
-    let mut command = Place::new().command(&["general"]);
-    let ended = Ended::of(command.env_remove("XDG_CACHE_HOME").env_remove("HOME"));
-    assert_eq!((ended.status, ended.stdout.as_str()), (2, ""));
-    assert!(ended.stderr.starts_with("error: there is no folder for what is built\n"));
-}
-
-#[test]
-fn a_limit_that_is_too_low_is_named() {
-    let place = Place::new();
-    let spec = "schema = 1\nclasses.sizes = [16, 32]\nsuperslab.limit = \"128 KiB\"\n";
-    place.write("limited.toml", spec);
-    let ended = place.fails(
-        &["limited.toml"],
-        "cannot run the program of `limited.toml`: its allocator has no memory for 32 bytes\n",
-    );
-    assert!(ended.stderr.ends_with("= help: see `superslab.limit`\n"), "{}", ended.stderr);
 }

@@ -5,19 +5,18 @@
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
-use crate::number;
-use hak_spec::{CANARY_BYTES, Checks, Spec};
+use crate::{layers, number};
+use hak_spec::{CANARY_BYTES, Checks, Layers, Spec};
 
 /// How the generated functions get and give back blocks, with this spec's checks.
 pub(crate) struct Guarded<'a> {
     checks: &'a Checks,
-    /// Words of a place; see [`crate::layers::words`].
-    words: u32,
+    layers: Layers,
 }
 
 impl<'a> Guarded<'a> {
     pub(crate) fn new(spec: &'a Spec) -> Self {
-        Guarded { checks: &spec.checks, words: crate::layers::words(spec.layers) }
+        Guarded { checks: &spec.checks, layers: spec.layers }
     }
 
     /// Whether a block is looked at, or written to, before the program gets it.
@@ -80,12 +79,6 @@ impl<'a> Guarded<'a> {
                 }
             }
         })
-    }
-
-    /// The number of the class at `place`.
-    fn class(&self) -> TokenStream {
-        let words = number(self.words);
-        if self.words == 1 { quote!(place) } else { quote!(place / #words) }
     }
 
     /// The functions behind [`Guarded::obtain`] and its like.
@@ -193,7 +186,7 @@ impl<'a> Guarded<'a> {
 
     /// What is around giving a block to the cache: one that was freed before may go in its place.
     pub(crate) fn dealloc(&self) -> Option<TokenStream> {
-        let class = self.class();
+        let class = layers::class_at_place(self.layers);
         self.checks.quarantine.then(|| {
             quote! {
                 /// Takes back a block of the class at a place, and lets it wait.
@@ -229,7 +222,7 @@ impl<'a> Guarded<'a> {
     }
 
     fn hand_out(&self) -> TokenStream {
-        let class = self.class();
+        let class = layers::class_at_place(self.layers);
         let zero = self.checks.zero;
         let verify = self.checks.poison.then(|| {
             quote! {
@@ -253,7 +246,7 @@ impl<'a> Guarded<'a> {
     }
 
     fn inspect(&self) -> TokenStream {
-        let class = self.class();
+        let class = layers::class_at_place(self.layers);
         let Checks { foreign, alignment, size, double_free, canary, .. } = *self.checks;
         let look = (foreign || alignment || size || double_free).then(|| {
             quote! {
@@ -294,7 +287,7 @@ impl<'a> Guarded<'a> {
 
     fn take_in(&self) -> TokenStream {
         let Checks { canary, poison, zero, .. } = *self.checks;
-        let class = self.class();
+        let class = layers::class_at_place(self.layers);
         let inspect = self.inspects().then(|| quote!(unsafe { inspect(block, place, layout) };));
         let after = if poison || zero {
             quote!(unsafe { Poison::<#zero>::fill(block, HEAP.block_bytes(#class)) };)

@@ -24,6 +24,17 @@ pub(crate) fn words(layers: Layers) -> u32 {
     }
 }
 
+/// The number of the class at `place`, in the order of the statics.
+pub(crate) fn class_at_place(layers: Layers) -> TokenStream {
+    match words(layers) {
+        1 => quote!(place),
+        words => {
+            let words = number(words);
+            quote!(place / #words)
+        }
+    }
+}
+
 /// The runtime's name for these words.
 pub(crate) fn runtime_words(layers: Layers) -> Option<TokenStream> {
     match layers {

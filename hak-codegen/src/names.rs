@@ -1,4 +1,5 @@
-//! Every path that generated code mentions. Nothing else in this crate spells one.
+//! The absolute paths that generated code mentions. Nothing else in this crate spells one: the rest
+//! goes by these imports, or begins with `runtime`.
 //!
 //! Generated code begins with these imports, inside a block of its own. An import in a block
 //! shadows whatever the user's module calls by the same name, a `mod u8 {}` included, and needs

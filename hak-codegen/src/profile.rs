@@ -19,17 +19,6 @@ fn count(spec: &Spec) -> Literal {
     number(spec.classes.len() as u64)
 }
 
-/// The number of the class at a place, in the order of `SIZES`.
-fn class_at_place(spec: &Spec) -> TokenStream {
-    match layers::words(spec.layers) {
-        1 => quote!(place),
-        words => {
-            let words = number(words);
-            quote!(place / #words)
-        }
-    }
-}
-
 /// The runtime's types that the rest names.
 pub(crate) fn imports(spec: &Spec) -> Option<TokenStream> {
     sampled(spec, || quote!(Profile, Profiler, ProfilerForks, Sampler,))
@@ -121,7 +110,7 @@ fn due(name: &str, doc: &str, alloc: &TokenStream) -> TokenStream {
 
 /// How a sample begins and ends.
 fn sample(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
-    let (class, count) = (class_at_place(spec), count(spec));
+    let (class, count) = (layers::class_at_place(spec.layers), count(spec));
     let bytes = guarded.bytes(quote!(size));
     quote! {
         /// Samples a block whose request was due.
@@ -172,7 +161,7 @@ pub(crate) fn around_move(spec: &Spec) -> [Option<TokenStream>; 2] {
 
 /// The class of a function off the hit path: at its `place`, or its `class` without a cache.
 fn class_of_slow(spec: &Spec) -> TokenStream {
-    if spec.layers.has_cache() { class_at_place(spec) } else { quote!(class) }
+    if spec.layers.has_cache() { layers::class_at_place(spec.layers) } else { quote!(class) }
 }
 
 /// A slow alloc, with its time taken; without a cache every alloc of a class.

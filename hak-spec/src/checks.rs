@@ -1,6 +1,6 @@
 //! Which checks a spec asks for: each by its own key, or as a part of the level.
 
-use crate::problem::{At, Located};
+use crate::problem::{At, Located, depth};
 use crate::raw::{Field, Raw};
 use crate::spec::Checks;
 
@@ -60,11 +60,6 @@ impl Standing<'_> {
     pub(crate) fn depth(&self) -> usize {
         depth(self.at)
     }
-}
-
-/// How far down the chain of bases a place is; what is nowhere is below all files.
-pub(crate) fn depth(at: Option<&At>) -> usize {
-    at.map_or(usize::MAX, |at| at.file)
 }
 
 impl Raw {

@@ -25,13 +25,24 @@ pub(crate) struct Located<T> {
 impl<T> Located<T> {
     /// How far down the chain of bases the value stands; defaults are below all files.
     pub(crate) fn depth(&self) -> usize {
-        self.at.as_ref().map_or(usize::MAX, |at| at.file)
+        depth(self.at.as_ref())
     }
 
     /// What messages add to a value that nobody wrote.
     pub(crate) fn origin(&self) -> &'static str {
         if self.at.is_some() { "" } else { " (the default)" }
     }
+}
+
+/// How far down the chain of bases a place is; what is nowhere is below all files.
+pub(crate) fn depth(at: Option<&At>) -> usize {
+    at.map_or(usize::MAX, |at| at.file)
+}
+
+/// Whether what is written at a place is the spec's own beside what stands at a depth: written at
+/// all, and not below that. What is below was inherited.
+pub(crate) fn is_own(at: Option<&At>, beside: usize) -> bool {
+    at.is_some() && depth(at) <= beside
 }
 
 /// Problems as they are found, before their places are looked up.

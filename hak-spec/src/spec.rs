@@ -52,7 +52,7 @@ pub struct Spec {
     /// Layers between a thread and the slabs.
     pub layers: Layers,
     /// Most spare parcels a thread keeps of a class when their number follows use; `None` when it
-    /// does not: then there is one.
+    /// does not: then there is one. Behind an array two chains count as one.
     pub adaptive: Option<u32>,
     /// Which way branches usually go, and what is inlined.
     pub hints: Hints,

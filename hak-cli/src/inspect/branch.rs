@@ -7,6 +7,7 @@ use iced_x86::{Instruction, Mnemonic, OpKind};
 
 use hak_spec::{Likely, Spec};
 
+use super::canary_bytes;
 use super::cold::OtherSide;
 use super::names::Name;
 use super::origin::{Argument, Origin};
@@ -15,6 +16,11 @@ use super::origin::{Argument, Origin};
 const CACHE: &str = "CACHE";
 /// The table that maps sizes to classes.
 const CLASS_TABLE: &str = "CLASS_OF";
+/// The variables of `stats`: how far a thread's next sample is, what was sampled, and what a thread
+/// has counted.
+const SAMPLER: &str = "SAMPLER";
+const PROFILER: &str = "PROFILER";
+const COUNTS: &str = "COUNTS";
 
 /// What a function under inspection does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +65,7 @@ pub(super) fn meaning(seen: &Seen<'_>, spec: &Spec) -> Option<Meaning> {
         .or_else(|| out_of_memory(seen))
         .or_else(|| check(seen))
         .or_else(|| set_up(seen))
+        .or_else(|| stats(seen))
         .or_else(|| a_loop(seen))
         .or_else(|| detour(seen))
 }
@@ -74,16 +81,12 @@ fn bin(seen: &Seen<'_>, spec: &Spec) -> Option<Meaning> {
     if !reads_bins || !seen.leads_to(slow) || !spec.layers.has_cache() {
         return None;
     }
-    let (layer, full) = if spec.layers.has_magazine() {
-        ("magazine", "magazine full")
+    let (layer, [empty, full]) = if spec.layers.has_magazine() {
+        ("magazine", ["magazine empty", "magazine full"])
     } else {
-        ("freelist", "list full")
+        ("freelist", ["list empty", "list full"])
     };
-    let tests = match (seen.operation, spec.layers.has_magazine()) {
-        (Operation::Alloc, true) => "magazine empty",
-        (Operation::Alloc, false) => "list empty",
-        _ => full,
-    };
+    let tests = if seen.operation == Operation::Alloc { empty } else { full };
     Some(Meaning { tests: tests.to_owned(), layer: Some(layer), hint: Some(hint) })
 }
 
@@ -94,7 +97,7 @@ fn largest_class(seen: &Seen<'_>, spec: &Spec) -> Option<Meaning> {
         return None;
     }
     let is_bound = match seen.immediate()? {
-        (Mnemonic::Cmp, bound) => is_near(bound, largest),
+        (Mnemonic::Cmp, bound) => is_near(bound, largest, u64::from(canary_bytes(spec))),
         (Mnemonic::Test, mask) => largest.is_power_of_two() && mask == !(largest - 1),
         (Mnemonic::Shr, shift) => largest.is_power_of_two() && shift == u64::from(largest.ilog2()),
         _ => false,
@@ -116,9 +119,9 @@ fn largest_class(seen: &Seen<'_>, spec: &Spec) -> Option<Meaning> {
     })
 }
 
-/// The bound itself, one off, or less by the bytes of a canary.
-fn is_near(bound: u64, largest: u64) -> bool {
-    [largest, largest.saturating_sub(8)].iter().any(|near| near.abs_diff(bound) <= 1)
+/// The bound itself, or less by the bytes of a canary, or one off.
+fn is_near(bound: u64, largest: u64, canary: u64) -> bool {
+    [largest, largest - canary].iter().any(|near| near.abs_diff(bound) <= 1)
 }
 
 /// Whether the alignment is above what every class serves.
@@ -158,9 +161,8 @@ fn out_of_memory(seen: &Seen<'_>) -> Option<Meaning> {
         compare.mnemonic() == Mnemonic::Test && compare.op0_register() == compare.op1_register()
     });
     let is_block = seen.flags.thread_locals.contains(CACHE) && seen.flags.memory;
-    let hands_on = seen.other_side.functions.is_empty() && seen.other_side.may_return;
     let is_alloc = seen.operation == Operation::Alloc;
-    (is_alloc && is_null_test && is_block && hands_on).then(|| Meaning {
+    (is_alloc && is_null_test && is_block && seen.only_returns()).then(|| Meaning {
         tests: "out of memory".to_owned(),
         layer: None,
         hint: None,
@@ -202,6 +204,24 @@ fn set_up(seen: &Seen<'_>) -> Option<Meaning> {
     Some(Meaning { tests: (*tests).to_owned(), layer, hint: None })
 }
 
+/// Whether a request is sampled, or where it is counted.
+fn stats(seen: &Seen<'_>) -> Option<Meaning> {
+    let Origin { thread_locals, statics, .. } = seen.flags;
+    let tests = match seen.operation {
+        Operation::Alloc if thread_locals.contains(SAMPLER) && seen.leads_to("_due") => {
+            "sample due"
+        }
+        Operation::Dealloc if statics.contains(PROFILER) && seen.leads_to("dealloc_known") => {
+            "block may be sampled"
+        }
+        Operation::Realloc if thread_locals.contains(COUNTS) && seen.only_returns() => {
+            "thread has not counted yet"
+        }
+        _ => return None,
+    };
+    Some(Meaning { tests: tests.to_owned(), layer: Some("stats"), hint: None })
+}
+
 /// Whether a loop goes on.
 fn a_loop(seen: &Seen<'_>) -> Option<Meaning> {
     let tests = "loop goes on".to_owned();
@@ -219,6 +239,11 @@ impl Seen<'_> {
     fn leads_to(&self, part: &str) -> bool {
         let names = self.other_side.functions.iter().map(Name::short);
         names.into_iter().any(|name| name.contains(part))
+    }
+
+    /// Whether the other side calls nothing, and returns.
+    fn only_returns(&self) -> bool {
+        self.other_side.functions.is_empty() && self.other_side.may_return
     }
 
     fn is_about_alignment(&self) -> bool {
@@ -399,6 +424,27 @@ mod tests {
         };
         assert_eq!(free(&detour), Some("goes on either way".to_owned()));
         assert_eq!(free(&OtherSide { is_detour: false, ..detour }), None);
+    }
+
+    /// One witness is not enough: where the other side leads, or what is read.
+    #[test]
+    fn statistics_are_known_by_their_variables() {
+        let sampler = Origin { thread_locals: set(&["SAMPLER"]), ..Origin::default() };
+        let profiler = Origin { statics: set(&["PROFILER"]), ..layout(&[Argument::Block]) };
+        let counts = Origin { thread_locals: set(&["COUNTS"]), ..Origin::default() };
+        let returns = OtherSide { may_return: true, ..OtherSide::default() };
+        for (operation, flags, side, tests) in [
+            (Operation::Alloc, &sampler, leads_to("alloc_zeroed_due"), "sample due"),
+            (Operation::Dealloc, &profiler, leads_to("dealloc_known"), "block may be sampled"),
+            (Operation::Realloc, &counts, returns, "thread has not counted yet"),
+        ] {
+            let question = |flags: &Origin, side: &OtherSide| {
+                said(operation, flags, CMP_MEMORY, side, &spec("")).map(|(tests, _)| tests)
+            };
+            assert_eq!(question(flags, &side), Some(tests.to_owned()));
+            assert_eq!(question(&Origin::default(), &side), None, "{tests}");
+            assert_eq!(question(flags, &leads_to("elsewhere")), None, "{tests}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Rules about counts: what fits in a parcel, and within which bounds its number may follow use.
 
 use crate::classes;
-use crate::problem::Problems;
+use crate::problem::{Problems, is_own};
 use crate::raw::Raw;
 use crate::spec::SPARES_MAX;
 use crate::units::{show, show_written};
@@ -122,7 +122,7 @@ pub(crate) fn adaptive_spares_are_few(raw: &Raw, problems: &mut Problems) {
 /// `cache.slots` is not written beside `cache.adaptive`, whose `min` stands for it.
 pub(crate) fn adaptive_replaces_slots(raw: &Raw, problems: &mut Problems) {
     let (Some(adaptive), Some(slots)) = (&raw.adaptive, &raw.slots) else { return };
-    let is_own = slots.at.is_some() && slots.depth() <= adaptive.depth();
+    let is_own = is_own(slots.at.as_ref(), adaptive.depth());
     if adaptive.value.is_some() && is_own && !raw.has_no_cache() {
         let message =
             format!("`cache.slots` is {}, but `cache.adaptive` says how many slots", slots.value);

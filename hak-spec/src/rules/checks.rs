@@ -1,7 +1,7 @@
 //! Rules about `[validation]`: which check needs which layer, or another check.
 
-use crate::checks::{OF_A_CACHE, Standing, depth};
-use crate::problem::{At, Problems};
+use crate::checks::{OF_A_CACHE, Standing};
+use crate::problem::{At, Problems, depth, is_own};
 use crate::raw::Raw;
 use crate::units::{show, show_written};
 use crate::words::all_of;
@@ -75,7 +75,7 @@ fn must_be_checked(
     problems: &mut Problems,
 ) {
     let Some(off) = raw.standing(check).filter(|standing| !standing.is_on) else { return };
-    if at.is_some() && depth(at) <= off.depth() {
+    if is_own(at, off.depth()) {
         let message = format!("`validation.{key}` is {value}, but `{check}` is off");
         let draft = problems.add_pair((at, off.at), message);
         draft.help(format!("write `{check} = true`, or leave the key out"));
@@ -101,16 +101,23 @@ fn must_not_map_large(
     problems: &mut Problems,
 ) {
     let checks = ["poison", "guard"].into_iter().filter_map(|name| raw.standing(name));
-    let mut on = checks.filter(|check| check.is_on);
-    if let Some(check) = on.find(|check| at.is_some() && depth(at) <= check.depth()) {
+    let on: Vec<_> = checks.filter(|check| check.is_on).collect();
+    if let Some(check) = on.iter().find(|check| is_own(at, check.depth())) {
         let name = check.name;
         let message = format!(
             "`large.{key}` is {value}, but with `{name}` each large request is a mapping of its \
              own that goes back when it is freed"
         );
+        let names: Vec<&str> = on.iter().map(|check| check.name).collect();
         let draft = problems.add_pair((at, check.at), message);
-        draft.help("leave the key out, or both `poison` and `guard`");
+        draft.help(format!("leave the key out, or write {}", turned_off(&names)));
     }
+}
+
+/// What turns checks off: "`canary = false` and `poison = false`".
+fn turned_off(names: &[&str]) -> String {
+    let off: Vec<String> = names.iter().map(|name| format!("{name} = false")).collect();
+    all_of(&off)
 }
 
 /// Why a check cannot be on, and what says so.
@@ -144,8 +151,7 @@ impl Clash<'_> {
     fn add(&self, check: &Standing<'_>, message: String, off: &[&str], problems: &mut Problems) {
         let at =
             if depth(self.at) < check.depth() { (self.at, check.at) } else { (check.at, self.at) };
-        let off: Vec<String> = off.iter().map(|name| format!("{name} = false")).collect();
         let draft = problems.add_pair(at, message);
-        draft.help(format!("{}, or write {}", self.way_out, all_of(&off)));
+        draft.help(format!("{}, or write {}", self.way_out, turned_off(off)));
     }
 }

@@ -1,6 +1,6 @@
 //! Rules about `cache.layers`, and about what has no meaning without one of them.
 
-use crate::problem::Problems;
+use crate::problem::{Problems, is_own};
 use crate::raw::{Raw, Value};
 use crate::units::show;
 
@@ -67,10 +67,8 @@ pub(crate) fn depot_is_used(raw: &Raw, problems: &mut Problems) {
     else {
         return;
     };
-    if names.is_empty() {
-        return;
-    }
-    if !names.contains(&"depot") && depot.at.is_some() && depot.depth() <= layers.depth() {
+    let has_cache_only = !names.is_empty() && !names.contains(&"depot");
+    if has_cache_only && is_own(depot.at.as_ref(), layers.depth()) {
         let bytes = show(depot.value);
         let message = format!("`cache.depot` is {bytes}, but `cache.layers` is `{names:?}`");
         let draft = problems.add_pair((depot.at.as_ref(), layers.at.as_ref()), message);

@@ -1,7 +1,7 @@
 //! Rules about memory from the system: purge, limit, spans.
 
 use crate::classes;
-use crate::problem::{Located, Problems};
+use crate::problem::{Located, Problems, is_own};
 use crate::raw::Raw;
 use crate::spec::UNIT_BYTES;
 use crate::units::{show, show_time, show_written};
@@ -27,7 +27,7 @@ fn must_purge<T>(
     let Some(how) = raw.superslab.purge.how.as_ref().filter(|how| how.value == "never") else {
         return;
     };
-    if field.at.is_some() && field.depth() <= how.depth() {
+    if is_own(field.at.as_ref(), how.depth()) {
         let message =
             format!("`superslab.purge.{key}` is {value}, but `superslab.purge.how` is `\"never\"`");
         let draft = problems.add_pair((field.at.as_ref(), how.at.as_ref()), message);
