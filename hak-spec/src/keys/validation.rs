@@ -97,8 +97,10 @@ pub(super) static VALIDATION: &[Key] = &[
         "validation.quarantine_bytes",
         Kind::Bytes(16, 16 << 20),
         Some(r#""16 KiB""#),
-        "Bytes of freed blocks of one class that a thread holds back. Without `quarantine` an \
-         inherited value has no meaning, and one of the spec's own is refused.",
+        "Bytes of freed blocks of one class that a thread holds back: at least one block, and at \
+         most 1024. Of large blocks the last 32 wait, 64 MiB at most, whatever stands here. \
+         Without `quarantine` an inherited value has no meaning, and one of the spec's own is \
+         refused.",
     ),
     key(
         "validation.seed",
