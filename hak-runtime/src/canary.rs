@@ -38,7 +38,7 @@ impl Canary {
     ///
     /// # Safety
     ///
-    /// `block` has `size` and [`CANARY_BYTES`] more bytes, which are the caller's.
+    /// `block` has `size` and eight more bytes, which are the caller's.
     #[inline]
     pub unsafe fn write(block: *mut u8, size: usize) {
         // SAFETY: by this function's contract.
