@@ -165,7 +165,7 @@ pub mod allocator_api;
 /// ```text
 /// "PATH"                                    a type, named by the spec
 /// [ATTRIBUTES] [VISIBILITY] struct NAME = SPEC      a type of that name
-/// [ATTRIBUTES] [VISIBILITY] static NAME = SPEC      a type named by the spec, and a static of it
+/// [ATTRIBUTES] [VISIBILITY] static NAME = "PATH"    a type named by the spec, and a static of it
 /// ```
 ///
 /// where `SPEC` is `"PATH"` or an inline spec, `{ key = value, … }`, with dotted keys for tables.

@@ -96,9 +96,30 @@ fn eight_threads<const N: usize>(
     check(&seen, 8);
 }
 
+counted!(HeldBack, validation.quarantine = true);
+
+/// Also by a thread that never allocated, and by one that has ended.
+#[test]
+fn what_is_held_back_is_counted_when_it_is_freed() {
+    for worker in [(); 3].map(|()| thread::spawn(|| work(&HeldBack))) {
+        worker.join().unwrap();
+    }
+    check(&HeldBack::counters(), 3);
+    let blocks: Vec<_> = (0..10).map(|_| alloc(&HeldBack, 64).expose_provenance()).collect();
+    let free_all = move || {
+        let blocks = blocks.into_iter().map(std::ptr::with_exposed_provenance_mut);
+        blocks.for_each(|block| free(&HeldBack, block, 64));
+    };
+    thread::spawn(free_all).join().unwrap();
+    work(&HeldBack);
+    let counters = HeldBack::counters();
+    assert_eq!(counters.classes[1].deallocs, 4 * ALLOCS[1] + 10);
+    assert_eq!(counters.classes.map(|class| class.live()), [0; 4]);
+}
+
 macro_rules! eight_threads {
     ($($test:ident: $name:ident { $($more:tt)* };)*) => {$(
-        #[test]
+#[test]
         fn $test() {
             counted!($name, $($more)*);
             eight_threads(&$name, $name::counters);

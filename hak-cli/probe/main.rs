@@ -100,11 +100,13 @@ unsafe extern "C" fn realloc_variable(
 /// Where the program is, after each instruction while the trap flag is set.
 unsafe extern "C" fn note(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
     let at = COUNT.load(Relaxed);
-    if let Some(slot) = NOTED.get(at) {
-        // SAFETY: the kernel hands the handler a context.
-        let context = unsafe { &*context.cast::<libc::ucontext_t>() };
-        let place = context.uc_mcontext.gregs[libc::REG_RIP as usize];
-        slot.store(place as usize, Relaxed);
+    // SAFETY: the kernel hands the handler a context.
+    let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+    let place = context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
+    // A repeated string instruction is one, however often it repeats.
+    let repeats = at > 0 && NOTED[at - 1].load(Relaxed) == place;
+    if let (Some(slot), false) = (NOTED.get(at), repeats) {
+        slot.store(place, Relaxed);
         COUNT.store(at + 1, Relaxed);
     }
 }

@@ -185,13 +185,14 @@ impl<'a> Guarded<'a> {
     }
 
     /// What is around giving a block to the cache: one that was freed before may go in its place.
-    pub(crate) fn dealloc(&self) -> Option<TokenStream> {
+    pub(crate) fn dealloc(&self, freed: Option<TokenStream>) -> Option<TokenStream> {
         let class = layers::class_at_place(self.layers);
         self.checks.quarantine.then(|| {
             quote! {
                 /// Takes back a block of the class at a place, and lets it wait.
                 #[inline(always)]
                 unsafe fn dealloc_class(block: *mut u8, place: usize) {
+                    #freed
                     if let Some(block) =
                         HELD.with(|held| unsafe { held.hold(&HEAP, #class, block) })
                     {
@@ -247,7 +248,7 @@ impl<'a> Guarded<'a> {
 
     fn inspect(&self) -> TokenStream {
         let class = layers::class_at_place(self.layers);
-        let Checks { foreign, alignment, size, double_free, canary, .. } = *self.checks;
+        let Checks { foreign, alignment, size, double_free, canary, zero, .. } = *self.checks;
         let look = (foreign || alignment || size || double_free).then(|| {
             quote! {
                 unsafe { HEAP.check_block::<CHECKS>(#class, block, layout.size(), layout.align()) };
@@ -256,7 +257,7 @@ impl<'a> Guarded<'a> {
         let canary_check = canary.then(|| {
             quote! {
                 unsafe {
-                    Canary::check(&ACCOUNT, block, layout.size(), HEAP.block_bytes(#class))
+                    Canary::check::<#zero>(&ACCOUNT, block, layout.size(), HEAP.block_bytes(#class))
                 };
             }
         });

@@ -58,6 +58,9 @@ pub(crate) fn alloc_hit(spec: &Spec) -> Option<TokenStream> {
 
 /// After a dealloc has found room in `cache`.
 pub(crate) fn dealloc_hit(spec: &Spec) -> Option<TokenStream> {
+    if spec.checks.quarantine {
+        return None;
+    }
     counted(spec, || quote!(COUNTS.with(|counts| unsafe { counts.dealloc_hit(place) });))
 }
 
@@ -71,8 +74,22 @@ pub(crate) fn missed(spec: &Spec, alloc: TokenStream) -> TokenStream {
     then_for_block(spec, alloc, &count)
 }
 
+/// Before a block is held back: it is freed now, whenever it leaves for the cache.
+pub(crate) fn freed(spec: &Spec) -> Option<TokenStream> {
+    counted(spec, || {
+        quote! {
+            COUNTS.with(|counts| {
+                CACHE.with(|cache| unsafe { counts.freed(&TOTALS, cache, place) })
+            });
+        }
+    })
+}
+
 /// A slow dealloc of the class at `place`, counted.
 pub(crate) fn overflowed(spec: &Spec, dealloc: TokenStream) -> TokenStream {
+    if spec.checks.quarantine {
+        return dealloc;
+    }
     let count = quote! {
         COUNTS.with(|counts| {
             CACHE.with(|cache| unsafe { counts.overflowed(&TOTALS, cache, place) })

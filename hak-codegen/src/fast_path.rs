@@ -50,7 +50,7 @@ fn cached(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
         quote!(return unsafe { dealloc_slow(block, place) };),
     );
     let [hit, room] = [spec.hints.hit, spec.hints.room].map(cold);
-    let (any, held) = (guarded.alloc(), guarded.dealloc());
+    let (any, held) = (guarded.alloc(), guarded.dealloc(counters::freed(spec)));
     let alloc = if any.is_some() { quote!(alloc_top) } else { quote!(alloc_class) };
     let dealloc = if held.is_some() { quote!(dealloc_released) } else { quote!(dealloc_class) };
     let (alloc_hit, dealloc_hit) = (counters::alloc_hit(spec), counters::dealloc_hit(spec));

@@ -47,18 +47,24 @@ impl Canary {
 
     /// Ends the process if the word was changed, or says that the block is free.
     ///
-    /// `bytes` is what a message calls the block: its class's, or the size of a large one.
+    /// `bytes` is what a message calls the block: its class's, or the size of a large one. `ZERO`
+    /// says that freed blocks are filled with zeros.
     ///
     /// # Safety
     ///
     /// As for [`Canary::write`].
     #[inline]
-    pub unsafe fn check(account: &Account, block: *mut u8, size: usize, bytes: usize) {
+    pub unsafe fn check<const ZERO: bool>(
+        account: &Account,
+        block: *mut u8,
+        size: usize,
+        bytes: usize,
+    ) {
         // SAFETY: by this function's contract.
         let found = unsafe { get(block, size) };
         if found != value(block, size) {
             // SAFETY: as above.
-            unsafe { changed(account, block, size, bytes) };
+            unsafe { changed::<ZERO>(account, block, size, bytes) };
         }
     }
 
@@ -118,9 +124,14 @@ unsafe fn get(block: *mut u8, size: usize) -> u64 {
 /// As for [`Canary::write`].
 #[cold]
 #[inline(never)]
-unsafe fn changed(account: &Account, block: *mut u8, size: usize, bytes: usize) -> ! {
+unsafe fn changed<const ZERO: bool>(
+    account: &Account,
+    block: *mut u8,
+    size: usize,
+    bytes: usize,
+) -> ! {
     // SAFETY: by this function's contract.
-    let is_free = unsafe { says_free(block, size) };
+    let is_free = unsafe { says_free::<ZERO>(block, size) };
     let block = block.addr();
     let (free, overwritten) = (Fault::DoubleFree { block, bytes }, Fault::PastEnd { block, size });
     account.die_of(if is_free { free } else { overwritten })
@@ -132,7 +143,7 @@ unsafe fn changed(account: &Account, block: *mut u8, size: usize, bytes: usize) 
 /// # Safety
 ///
 /// As for [`Canary::write`].
-unsafe fn says_free(block: *mut u8, size: usize) -> bool {
+unsafe fn says_free<const ZERO: bool>(block: *mut u8, size: usize) -> bool {
     // SAFETY: by this function's contract.
     let found = unsafe { get(block, size) };
     let is_zero = || {
@@ -140,7 +151,7 @@ unsafe fn says_free(block: *mut u8, size: usize) -> bool {
         let bytes = unsafe { core::slice::from_raw_parts(block, size) };
         bytes.iter().all(|&byte| byte == 0)
     };
-    found == value(block, size) ^ FREED || found == PATTERN || found == 0 && is_zero()
+    found == value(block, size) ^ FREED || found == PATTERN || ZERO && found == 0 && is_zero()
 }
 
 #[cfg(test)]
@@ -163,7 +174,7 @@ mod tests {
 
     fn is_free(block: &mut [u8; BYTES], size: usize) -> bool {
         // SAFETY: as above.
-        unsafe { says_free(block.as_mut_ptr(), size) }
+        unsafe { says_free::<true>(block.as_mut_ptr(), size) }
     }
 
     #[test]

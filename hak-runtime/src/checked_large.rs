@@ -25,7 +25,8 @@ use core::ptr::NonNull;
 
 use crate::account::Account;
 use crate::canary::Canary;
-use crate::checks::{ALIGNMENT, CANARY, GUARD, POISON, QUARANTINE, SIZE, ZERO};
+use crate::checks::{ALIGNMENT, CANARY, FOREIGN, GUARD, POISON, QUARANTINE, SIZE, ZERO};
+use crate::fault::Fault;
 use crate::huge;
 use crate::large::{Large, Larges};
 use crate::misuse::{self, Block, Found, Request};
@@ -106,8 +107,9 @@ impl<const CHECKS: u16> CheckedLarge<CHECKS> {
         let live = self.records.lock().registry.live(start).map(|entry| entry.request);
         let Some(request) = live else { return };
         let size = misuse::without_canary::<CHECKS>(request).bytes;
+        // That it is free, the registry would know.
         // SAFETY: a block in use has the bytes of its request, a canary's among them.
-        unsafe { Canary::check(account, start.as_ptr(), size, size) };
+        unsafe { Canary::check::<false>(account, start.as_ptr(), size, size) };
     }
 
     /// Whether a block of one request serves another as it is, or may be made to.
@@ -363,6 +365,12 @@ impl<const CHECKS: u16> Larges for CheckedLarge<CHECKS> {
     ) {
         self.with_live(start, request, account, small, |_| ());
         self.check_canary(start, account);
+    }
+
+    fn null(&self, account: &Account) {
+        if const { CHECKS & FOREIGN != 0 } {
+            account.die_of(Fault::Foreign { address: 0 });
+        }
     }
 
     fn find(&self, address: NonNull<u8>) -> Found {

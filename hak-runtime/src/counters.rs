@@ -152,6 +152,25 @@ impl<const W: usize, const N: usize> Counts<W, N> {
         self.rare(totals, self.is_listed(totals, cache), place / W, Rare::Overflow);
     }
 
+    /// Counts a dealloc whose block waits: what leaves for it was counted when it was freed.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Counts::missed`].
+    pub unsafe fn freed<F: Front>(
+        &self,
+        totals: &'static CountTotals<W, N>,
+        cache: &Cache<F, N>,
+        place: usize,
+    ) {
+        if self.is_listed(totals, cache) {
+            // SAFETY: by this function's contract.
+            unsafe { self.dealloc_hit(place) };
+        } else {
+            totals.dealloc(place / W);
+        }
+    }
+
     /// Counts a realloc that left its block where it was.
     #[inline]
     pub fn resized(&self, totals: &CountTotals<W, N>, place: usize) {

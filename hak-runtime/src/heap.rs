@@ -14,7 +14,7 @@ use crate::misuse::{Block, Request};
 use crate::os;
 use crate::parcel::Parcel;
 use crate::purge;
-use crate::superslab::{self, Superslab};
+use crate::superslab;
 use crate::sync::Ordering;
 
 /// Beyond what any machine's address space has: no use in freeing something for such a request.
@@ -107,7 +107,7 @@ impl<D: Depots, L: Larges> Heap<D, L> {
     ///
     /// `start` came from this heap for `bytes` and `align`, and no one uses it after this call.
     pub unsafe fn dealloc_large(&self, start: *mut u8, bytes: usize, align: usize) {
-        let Some(start) = NonNull::new(start) else { return };
+        let Some(start) = NonNull::new(start) else { return self.large.null(self.account) };
         let (request, small) = (Request { bytes, align }, |at| self.small_block(at));
         // SAFETY: by this function's contract.
         unsafe { self.large.dealloc(start, request, self.account, small) };
@@ -129,7 +129,10 @@ impl<D: Depots, L: Larges> Heap<D, L> {
         new_bytes: usize,
         align: usize,
     ) -> *mut u8 {
-        let Some(place) = NonNull::new(start) else { return start };
+        let Some(place) = NonNull::new(start) else {
+            self.large.null(self.account);
+            return start;
+        };
         let (request, small) = (Request { bytes: old_bytes, align }, |at| self.small_block(at));
         // SAFETY: by (1) and (2).
         let moved = unsafe { self.large.resize(place, request, new_bytes, self.account, small) };
@@ -142,7 +145,7 @@ impl<D: Depots, L: Larges> Heap<D, L> {
     ///
     /// As for [`Heap::dealloc_large`], but that the block stays the caller's.
     pub unsafe fn inspect_large(&self, start: *mut u8, bytes: usize, align: usize) {
-        let Some(start) = NonNull::new(start) else { return };
+        let Some(start) = NonNull::new(start) else { return self.large.null(self.account) };
         let (request, small) = (Request { bytes, align }, |at| self.small_block(at));
         // SAFETY: by this function's contract.
         unsafe { self.large.inspect(start, request, self.account, small) };
@@ -162,7 +165,7 @@ impl<D: Depots, L: Larges> Heap<D, L> {
     /// The small block of this heap that an address lies in, for the words about a misuse.
     #[cold]
     fn small_block(&self, address: NonNull<u8>) -> Option<Block> {
-        if !superslab::is_one(Superslab::of(address)) {
+        if !superslab::has(address) {
             return None;
         }
         // SAFETY: it lies in a superslab.

@@ -59,6 +59,9 @@ pub trait Larges: Sync + 'static {
         small: impl FnOnce(NonNull<u8>) -> Option<Block>,
     );
 
+    /// Takes back nothing, which no request got: ends the process if that is looked for.
+    fn null(&self, _account: &Account) {}
+
     /// What is known of an address, if a record is kept.
     fn find(&self, address: NonNull<u8>) -> Found;
 

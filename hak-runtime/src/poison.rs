@@ -18,7 +18,13 @@ const BYTE: u8 = 0xde;
 /// A word of the pattern.
 pub(crate) const PATTERN: u64 = u64::from_ne_bytes([BYTE; 8]);
 
-const WORD_BYTES: usize = size_of::<u64>();
+const WORD_BYTES: usize = size_of::<Word>();
+
+/// A word of a block. Blocks are aligned to words, unless a misuse that no check is for hands in
+/// something else.
+#[derive(Clone, Copy)]
+#[repr(C, packed)]
+struct Word(u64);
 
 /// How freed blocks are filled: with zeros, or with the pattern.
 pub struct Poison<const ZERO: bool>;
@@ -40,8 +46,7 @@ impl<const ZERO: bool> Poison<ZERO> {
     ///
     /// # Safety
     ///
-    /// `block` has `bytes`, all initialised, and no one else uses them. It is aligned to words,
-    /// and `bytes` is a multiple of theirs.
+    /// `block` has `bytes`, all initialised, and no one else uses them. They are whole words.
     #[inline]
     pub unsafe fn verify(account: &Account, block: *mut u8, bytes: usize) {
         // SAFETY: by this function's contract.
@@ -53,9 +58,9 @@ impl<const ZERO: bool> Poison<ZERO> {
 
     /// Whether all words are equal, and what they may be (rule 1).
     #[inline]
-    fn is_filled(words: &[u64]) -> bool {
-        let Some(&first) = words.first() else { return true };
-        let difference = words.iter().fold(0, |sum, word| sum | (word ^ first));
+    fn is_filled(words: &[Word]) -> bool {
+        let Some(&Word(first)) = words.first() else { return true };
+        let difference = words.iter().fold(0, |sum, word| sum | (word.0 ^ first));
         difference == 0 && (first == 0 || !ZERO && first == PATTERN)
     }
 
@@ -72,16 +77,15 @@ impl<const ZERO: bool> Poison<ZERO> {
 ///
 /// As for [`Poison::verify`].
 #[inline]
-unsafe fn words<'a>(block: *mut u8, bytes: usize) -> &'a [u64] {
-    #[expect(clippy::cast_ptr_alignment, reason = "blocks are aligned to words")]
-    let first = block.cast_const().cast::<u64>();
+unsafe fn words<'a>(block: *mut u8, bytes: usize) -> &'a [Word] {
+    let first = block.cast_const().cast::<Word>();
     // SAFETY: by this function's contract.
     unsafe { core::slice::from_raw_parts(first, bytes / WORD_BYTES) }
 }
 
 #[cold]
 #[inline(never)]
-fn changed<const ZERO: bool>(account: &Account, block: *mut u8, words: &[u64]) -> ! {
+fn changed<const ZERO: bool>(account: &Account, block: *mut u8, words: &[Word]) -> ! {
     let bytes = words.len() * WORD_BYTES;
     let offset = first_change::<ZERO>(words);
     account.die_of(Fault::AfterFree { block: block.addr(), bytes, offset })
@@ -89,11 +93,11 @@ fn changed<const ZERO: bool>(account: &Account, block: *mut u8, words: &[u64]) -
 
 /// The first byte that is not as it was filled. With two fillings to choose from it was the one
 /// that more words have.
-fn first_change<const ZERO: bool>(words: &[u64]) -> usize {
-    let count = |filling| words.iter().filter(|&&word| word == filling).count();
+fn first_change<const ZERO: bool>(words: &[Word]) -> usize {
+    let count = |filling| words.iter().filter(|&&Word(word)| word == filling).count();
     let filling = if ZERO || count(0) > count(PATTERN) { 0 } else { PATTERN };
-    let changed = words.iter().zip(0..).find(|&(&word, _)| word != filling);
-    let Some((word, index)) = changed else { return 0 };
+    let changed = words.iter().zip(0..).find(|&(&Word(word), _)| word != filling);
+    let Some((&Word(word), index)) = changed else { return 0 };
     let as_bytes = (word ^ filling).to_ne_bytes();
     index * WORD_BYTES + as_bytes.iter().position(|&byte| byte != 0).unwrap_or(0)
 }
@@ -105,6 +109,11 @@ mod tests {
     /// A block of 64 bytes.
     fn block() -> [u64; 8] {
         [0x5555; 8]
+    }
+
+    fn of(block: &[u64; 8]) -> &[Word] {
+        // SAFETY: the block has that many bytes, and words need no alignment.
+        unsafe { words(block.as_ptr().cast_mut().cast(), size_of_val(block)) }
     }
 
     fn fill<const ZERO: bool>(block: &mut [u64; 8]) {
@@ -121,12 +130,12 @@ mod tests {
     #[test]
     fn a_filled_block_is_filled_and_a_fresh_one_too() {
         let mut block = block();
-        assert!(!Poison::<false>::is_filled(&block));
+        assert!(!Poison::<false>::is_filled(of(&block)));
         fill::<false>(&mut block);
-        assert!(Poison::<false>::is_filled(&block));
-        assert!(!Poison::<true>::is_filled(&block));
+        assert!(Poison::<false>::is_filled(of(&block)));
+        assert!(!Poison::<true>::is_filled(of(&block)));
         fill::<true>(&mut block);
-        assert!(Poison::<false>::is_filled(&block) && Poison::<true>::is_filled(&block));
+        assert!(Poison::<false>::is_filled(of(&block)) && Poison::<true>::is_filled(of(&block)));
         Poison::<false>::fill_slab(NonNull::from(&mut block).cast(), 64, true);
         assert_eq!(block, [0; 8], "it is known to be zero");
         Poison::<false>::fill_slab(NonNull::from(&mut block).cast(), 64, false);
@@ -139,13 +148,15 @@ mod tests {
             let mut block = block();
             fill::<false>(&mut block);
             write(&mut block, offset, 0);
-            assert!(!Poison::<false>::is_filled(&block));
-            assert_eq!(first_change::<false>(&block), offset);
+            assert!(!Poison::<false>::is_filled(of(&block)));
+            assert_eq!(first_change::<false>(of(&block)), offset);
             fill::<true>(&mut block);
             write(&mut block, offset, 0xde);
-            assert!(!Poison::<true>::is_filled(&block) && !Poison::<false>::is_filled(&block));
-            assert_eq!(first_change::<true>(&block), offset);
-            assert_eq!(first_change::<false>(&block), offset, "a fresh block");
+            assert!(
+                !Poison::<true>::is_filled(of(&block)) && !Poison::<false>::is_filled(of(&block))
+            );
+            assert_eq!(first_change::<true>(of(&block)), offset);
+            assert_eq!(first_change::<false>(of(&block)), offset, "a fresh block");
         }
     }
 
@@ -154,6 +165,6 @@ mod tests {
     fn a_block_of_two_fillings_is_not_filled() {
         let mut block = [PATTERN; 8];
         block[4..].fill(0);
-        assert!(!Poison::<false>::is_filled(&block));
+        assert!(!Poison::<false>::is_filled(of(&block)));
     }
 }

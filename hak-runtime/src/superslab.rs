@@ -231,10 +231,12 @@ pub(crate) fn is_free(superslab: NonNull<Superslab>, unit: u32) -> bool {
     (shared.free | shared.claimed) & run_mask(unit, 1) != 0
 }
 
-/// Whether a place is that of a superslab. Looks through all of them, and not at the place.
+/// Whether an address, which may be any, lies in a superslab. Looks through all of them, and not at
+/// the address.
 #[cold]
-pub(crate) fn is_one(place: NonNull<Superslab>) -> bool {
-    all().any(|superslab| superslab == place)
+pub(crate) fn has(address: NonNull<u8>) -> bool {
+    let base = address.addr().get() & !(SUPERSLAB_BYTES - 1);
+    all().any(|superslab| superslab.addr().get() == base)
 }
 
 /// All superslabs there are, newest first.

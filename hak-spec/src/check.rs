@@ -27,9 +27,10 @@ const WITH_CLASSES: [ClassRule; 4] =
     [tune_names_a_class, hot_names_a_class, limit_holds_a_slab, spans_reach_above_classes];
 
 /// These are about counts that have no meaning without a cache.
-const WITH_A_CACHE: [ClassRule; 4] = [
+const WITH_A_CACHE: [ClassRule; 5] = [
     tuned_slots_fit_in_bytes,
     tuned_refill_fits_in_slots,
+    prewarm_fits_in_slots,
     tuned_prewarm_fits_in_slots,
     cache_limit_holds_a_magazine,
 ];

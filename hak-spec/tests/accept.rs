@@ -242,9 +242,11 @@ fn refill_is_own_then_hot_then_mid_then_default() {
 
 #[test]
 fn shared_counts_shrink_to_the_slots() {
-    let spec = with("cache = { slots = 4, prewarm = 8, refill = { default = 64 } }");
-    let small = class(&spec, 16);
-    assert_eq!((small.slots, small.refill, small.prewarm), (4, 4, 4));
+    let text = "cache = { slots = 8, bytes = 256, prewarm = 8, refill = { default = 64 } }";
+    let spec = with(text);
+    let figures = |class: &Class| (class.slots, class.refill, class.prewarm);
+    assert_eq!(figures(class(&spec, 16)), (8, 8, 8));
+    assert_eq!(figures(class(&spec, 64)), (4, 4, 4));
 }
 
 #[test]

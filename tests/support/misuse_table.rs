@@ -85,6 +85,7 @@ pub(crate) const LEVELS: &[Row] = &[
     ("foreign_libc", ALL, [Skip, Now(FOREIGN), Now(FOREIGN), Now(FOREIGN)]),
     ("foreign_other", SMALL, [Later(FOREIGN), Now(FOREIGN), Now(FOREIGN), Now(FOREIGN)]),
     ("foreign_other", BIG, [Skip, Now(FOREIGN), Now(FOREIGN), Now(FOREIGN)]),
+    ("foreign_null", ALL, [Skip, Now(FOREIGN), Now(FOREIGN), Now(FOREIGN)]),
     ("foreign_realloc", SMALL, [Later(FOREIGN), Now(FOREIGN), Now(FOREIGN), Now(FOREIGN)]),
     ("foreign_realloc", BIG, [Skip, Now(FOREIGN), Now(FOREIGN), Now(FOREIGN)]),
     // Not the start of a block.
@@ -131,6 +132,10 @@ pub(crate) const LEVELS: &[Row] = &[
     ("overflow_16", SMALL, [Quiet, Quiet, Now(PAST), Now(PAST)]),
     ("overflow_16", LARGE, [Quiet, Quiet, Now(PAST), Now(PAST)]),
     ("overflow_16", HUGE, [Skip, Skip, Now(PAST), Now(PAST)]),
+    // With `zero`, a small block that is all zero is like a free one.
+    ("overflow_zeros", SMALL, [Quiet, Quiet, Now(PAST), Now(TWICE)]),
+    ("overflow_zeros", LARGE, [Quiet, Quiet, Now(PAST), Now(PAST)]),
+    ("overflow_zeros", HUGE, [Skip, Skip, Now(PAST), Now(PAST)]),
     ("overflow_realloc", SMALL, [Quiet, Quiet, Now(PAST), Now(PAST)]),
     ("overflow_realloc", LARGE, [Quiet, Quiet, Now(PAST), Now(PAST)]),
     ("overflow_realloc", HUGE, [Skip, Skip, Now(PAST), Now(PAST)]),

@@ -353,7 +353,9 @@ const _: () = {
             HEAP.check_block::<CHECKS>(place / 3, block, layout.size(), layout.align())
         };
         unsafe {
-            Canary::check(&ACCOUNT, block, layout.size(), HEAP.block_bytes(place / 3))
+            Canary::check::<
+                true,
+            >(&ACCOUNT, block, layout.size(), HEAP.block_bytes(place / 3))
         };
     }
 

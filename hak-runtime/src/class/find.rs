@@ -71,7 +71,7 @@ impl Class {
     pub(super) fn fault_of(&self, block: NonNull<u8>) -> Fault {
         let address = block.addr().get();
         let foreign = Fault::Foreign { address };
-        if !superslab::is_one(Superslab::of(block)) {
+        if !superslab::has(block) {
             return foreign;
         }
         // SAFETY: it lies in a superslab.

@@ -46,7 +46,9 @@ pub(super) static VALIDATION: &[Key] = &[
         "Free of a block that is free. Catches a small block whose free bit is set when it is \
          freed, and a second time when it goes back from a thread's cache to its slab; together \
          with `canary` each at once, since a free block carries a mark. A large block is found at \
-         once. Needs nothing; without it a double free is still found when the block goes back.",
+         once. Needs nothing, but takes the address at its word: one that is nobody's may end the \
+         program by a fault without a line, unless `foreign` looked at it. Without it a double \
+         free is still found when the block goes back.",
     ),
     check(
         "validation.canary",

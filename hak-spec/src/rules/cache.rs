@@ -46,6 +46,24 @@ pub(crate) fn tuned_prewarm_fits_in_slots(raw: &Raw, sizes: &[u32], problems: &m
     }
 }
 
+/// A prewarm for all classes fits in the slots that the spec gives them.
+pub(crate) fn prewarm_fits_in_slots(raw: &Raw, _: &[u32], problems: &mut Problems) {
+    let (Some(Some(prewarm)), Some(slots)) = (&raw.prewarm, &raw.slots) else { return };
+    let has_slots = raw.adaptive.as_ref().is_some_and(|adaptive| adaptive.value.is_none());
+    if has_slots && prewarm.value > slots.value && is_own(prewarm.at.as_ref(), slots.depth()) {
+        let (blocks, slots_shown) = (prewarm.value, slots.value);
+        let message = format!(
+            "`cache.prewarm` of {blocks} is above the `cache.slots` of {slots_shown}{}",
+            slots.origin()
+        );
+        let draft = problems.add_pair((prewarm.at.as_ref(), slots.at.as_ref()), message);
+        draft.help(format!(
+            "a thread's first magazine holds no more: write `prewarm = {slots_shown}`, or raise \
+             `slots`"
+        ));
+    }
+}
+
 /// `cache.limit` has room for a magazine of each class: a class without one is never cached.
 pub(crate) fn cache_limit_holds_a_magazine(raw: &Raw, sizes: &[u32], problems: &mut Problems) {
     let (Some(limit), Some(bytes)) = (&raw.cache_limit, &raw.bytes) else { return };

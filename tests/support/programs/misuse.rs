@@ -33,6 +33,7 @@ const CASES: &[(&str, fn(usize))] = &[
     ("foreign_stack", foreign_stack),
     ("foreign_libc", foreign_libc),
     ("foreign_other", foreign_other),
+    ("foreign_null", foreign_null),
     ("foreign_realloc", foreign_realloc),
     ("interior", interior),
     ("interior_realloc", interior_realloc),
@@ -50,6 +51,7 @@ const CASES: &[(&str, fn(usize))] = &[
     ("double_free_realloc", double_free_realloc),
     ("overflow_1", overflow_1),
     ("overflow_16", overflow_16),
+    ("overflow_zeros", overflow_zeros),
     ("overflow_realloc", overflow_realloc),
     ("write_after_free", write_after_free),
     ("write_after_free_other_thread", write_after_free_other_thread),
@@ -168,6 +170,10 @@ fn foreign_libc(size: usize) {
     free(Block(start.cast()), layout(size));
 }
 
+fn foreign_null(size: usize) {
+    free(Block(std::ptr::null_mut()), layout(size));
+}
+
 fn foreign_other(size: usize) {
     // SAFETY: the layout has bytes.
     let start = unsafe { Other.alloc(layout(size)) };
@@ -280,6 +286,14 @@ fn overflow_1(size: usize) {
 fn overflow_16(size: usize) {
     let block = with_neighbour(size);
     (0..16).for_each(|offset| flip(place(block, size + offset)));
+    free(block, layout(size));
+}
+
+/// A buffer is cleared, and a word too many.
+fn overflow_zeros(size: usize) {
+    let block = with_neighbour(size);
+    // SAFETY: none; the last word is beyond the block.
+    unsafe { block.0.write_bytes(0, size + 8) };
     free(block, layout(size));
 }
 
