@@ -76,7 +76,11 @@ impl<D: Depots, L: Larges> Heap<D, L> {
         // SAFETY: by (1) there is one; classes of the first shard come first.
         let size = unsafe { &self.classes.get_unchecked(number).size };
         // Without `FOREIGN` nobody has looked whether it is an address at all.
-        let Some(block) = NonNull::new(block) else { return false };
+        if const { CHECKS & FOREIGN == 0 } && block.is_null() {
+            return false;
+        }
+        // SAFETY: no superslab is at address 0, so it is not null by the map, or as seen above.
+        let block = unsafe { NonNull::new_unchecked(block) };
         // SAFETY: the address lies in a superslab, by the map, or by (2).
         let place = unsafe { slab::place_of(size, block) };
         // SAFETY: headers are never unmapped.
