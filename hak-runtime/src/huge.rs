@@ -2,7 +2,8 @@
 //!
 //! No record is kept of a live mapping: its size follows from the layout it is freed with, by
 //! rounding to OS pages. A freed mapping is kept for the next request, up to the allocator's
-//! bound; the oldest goes back to the system first.
+//! bound; a shorter request takes a part of it, and the parts become one again when they are freed.
+//! Of what is too much the oldest goes back to the system first.
 //!
 //! # Rules
 //!
@@ -11,6 +12,9 @@
 //!    range is linked into `refused` through its own first bytes, handed out again, and offered
 //!    to the system again at the next trim: nothing is lost, and a free always succeeds.
 //! 3. No system call is made while the lock is held.
+
+#[cfg(test)]
+mod tests;
 
 use core::mem;
 use core::ptr::{self, NonNull};
@@ -33,6 +37,21 @@ pub(crate) struct Huge {
 struct Range {
     start: NonNull<u8>,
     bytes: usize,
+}
+
+impl Range {
+    fn end(self) -> usize {
+        self.start.addr().get() + self.bytes
+    }
+
+    /// The two as one range, if one begins where the other ends.
+    fn joined(self, other: Range) -> Option<Range> {
+        let bytes = self.bytes + other.bytes;
+        if self.end() == other.start.addr().get() {
+            return Some(Range { start: self.start, bytes });
+        }
+        (other.end() == self.start.addr().get()).then_some(Range { start: other.start, bytes })
+    }
 }
 
 /// A range that could not be unmapped, at its own start.
@@ -177,14 +196,20 @@ impl Huge {
         unsafe { self.store.after_fork() };
     }
 
-    /// Keeps `range` and returns nothing, or returns the oldest range that is in its way.
+    /// Keeps `range`, which is no longer than the bound, and returns nothing; or returns what is in
+    /// its way: of the oldest range as much as is too much.
     fn evict_for(&self, range: Range) -> Option<Range> {
         let mut store = self.store.lock();
-        if store.len == KEPT_MAX || store.bytes + range.bytes > self.keep_bytes {
+        let excess = (store.bytes + range.bytes).saturating_sub(self.keep_bytes);
+        if excess == 0 && store.has_room_for(range) {
+            store.push(range);
+            return None;
+        }
+        let oldest = store.kept[0];
+        if excess == 0 || excess >= oldest.bytes {
             return Some(store.remove(0));
         }
-        store.push(range);
-        None
+        Some(store.cut(0, excess))
     }
 
     /// Returns a range to the system, or links it into `refused` (rule 2).
@@ -341,11 +366,37 @@ impl Store {
         }
     }
 
-    fn push(&mut self, range: Range) {
+    /// Whether there is a place for a range.
+    fn has_room_for(&self, range: Range) -> bool {
+        self.len < KEPT_MAX || self.kept.iter().any(|kept| kept.joined(range).is_some())
+    }
+
+    /// Keeps a range, as one with those that it touches: pieces of what was one mapping are one
+    /// again, and a longer request finds it.
+    fn push(&mut self, mut range: Range) {
         self.was_used = true;
+        while let Some((at, joined)) = self.neighbour(range) {
+            self.remove(at);
+            range = joined;
+        }
         self.kept[self.len] = range;
         self.len += 1;
         self.bytes += range.bytes;
+    }
+
+    /// A kept range that a range touches, and the two as one.
+    fn neighbour(&self, range: Range) -> Option<(usize, Range)> {
+        let kept = self.kept[..self.len].iter().enumerate();
+        kept.filter_map(|(at, kept)| Some((at, kept.joined(range)?))).next()
+    }
+
+    /// Takes `bytes` from the end of a kept range, which is longer.
+    fn cut(&mut self, at: usize, bytes: usize) -> Range {
+        let Range { start, bytes: whole } = self.kept[at];
+        self.kept[at].bytes -= bytes;
+        self.bytes -= bytes;
+        // SAFETY: the range is longer than `bytes`.
+        Range { start: unsafe { start.add(whole - bytes) }, bytes }
     }
 
     fn remove(&mut self, at: usize) -> Range {
@@ -354,111 +405,5 @@ impl Store {
         self.len -= 1;
         self.bytes -= range.bytes;
         range
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::os::fake::{self, Habits};
-
-    const MIB: usize = 1 << 20;
-
-    #[test]
-    fn a_freed_mapping_is_used_again_and_split() {
-        let account = Account::for_test();
-        let huge = Huge::new(8 * MIB);
-        let first = huge.alloc(4 * MIB, 1, false, account).unwrap();
-        // SAFETY: allocated above with this size.
-        unsafe { huge.free(first, 4 * MIB, account) };
-        assert_eq!(huge.kept_bytes(), 4 * MIB);
-        assert_eq!(huge.alloc(MIB, 4096, false, account), Some(first));
-        assert_eq!(huge.kept_bytes(), 3 * MIB);
-        let rest = huge.alloc(3 * MIB, 1, false, account).unwrap();
-        assert_eq!(rest.addr().get(), first.addr().get() + MIB);
-        assert_eq!(huge.kept_bytes(), 0);
-    }
-
-    #[test]
-    fn a_zeroed_request_uses_a_kept_mapping_and_finds_it_zero() {
-        for bytes in [2 * MIB, 8 * MIB] {
-            let account = Account::for_test();
-            let huge = Huge::new(8 * MIB);
-            let used = huge.alloc(bytes, 1, false, account).unwrap();
-            // SAFETY: allocated above with this size.
-            unsafe { used.write_bytes(7, bytes) };
-            // SAFETY: as above, and not used below.
-            unsafe { huge.free(used, bytes, account) };
-            assert_eq!(huge.alloc(bytes, 1, true, account), Some(used));
-            // SAFETY: the block has that many bytes.
-            let found = unsafe { core::slice::from_raw_parts(used.as_ptr(), bytes) };
-            assert!(found.iter().all(|&byte| byte == 0));
-            // SAFETY: as above, and not used below.
-            unsafe { huge.free(used, bytes, account) };
-            huge.trim_idle(account);
-            assert_eq!(huge.kept_bytes(), bytes, "it was used");
-            huge.trim_idle(account);
-            assert_eq!(huge.kept_bytes(), 0, "nobody used it since");
-        }
-    }
-
-    #[test]
-    fn no_more_is_kept_than_the_bound() {
-        let account = Account::for_test();
-        let huge = Huge::new(8 * MIB);
-        let all: Vec<_> =
-            (0..40).map(|_| huge.alloc(3 * MIB, 1, false, account).unwrap()).collect();
-        for start in all {
-            // SAFETY: allocated above with this size.
-            unsafe { huge.free(start, 3 * MIB, account) };
-            assert!(huge.kept_bytes() <= 8 * MIB);
-        }
-        assert_eq!(huge.kept_bytes(), 6 * MIB);
-        assert_eq!(account.held(), 6 * MIB);
-        huge.trim(account);
-        assert_eq!(account.held(), 0);
-    }
-
-    #[test]
-    fn growing_keeps_contents_and_adds_zeros() {
-        let account = Account::for_test();
-        let huge = Huge::new(0);
-        let start = huge.alloc(2 * MIB, 1, true, account).unwrap();
-        // SAFETY: the block has 2 MiB.
-        unsafe { start.write_bytes(7, 2 * MIB) };
-        // SAFETY: allocated above; only the result is used from here on.
-        let grown = unsafe { huge.resize(start, 2 * MIB, 64 * MIB, 1, account) }.unwrap();
-        // SAFETY: the block has 64 MiB, written or zero.
-        let bytes = unsafe { core::slice::from_raw_parts(grown.as_ptr(), 64 * MIB) };
-        assert!(bytes[..2 * MIB].iter().all(|&byte| byte == 7));
-        assert!(bytes[2 * MIB..].iter().all(|&byte| byte == 0));
-    }
-
-    #[test]
-    fn what_the_system_refuses_is_used_again_and_offered_again() {
-        let account = Account::for_test();
-        let huge = Huge::new(0);
-        let before = fake::mapped_bytes();
-        let first = huge.alloc(4 * MIB, 1, false, account).unwrap();
-        let second = huge.alloc(2 * MIB, 1, false, account).unwrap();
-        fake::behave(Habits { refuse_one_in: 1, ..Habits::USUAL });
-        // SAFETY: allocated above with this size.
-        unsafe { huge.free(first, 4 * MIB, account) };
-        // SAFETY: as above. It is the first in the list.
-        unsafe { huge.free(second, 2 * MIB, account) };
-        assert_eq!(huge.alloc(3 * MIB, 1, false, account), Some(first));
-        assert_eq!(huge.alloc(2 * MIB, 1, false, account), Some(second));
-        assert_eq!(huge.alloc(2 * MIB, 1, false, account), None);
-        assert_eq!(account.held(), 6 * MIB);
-        // SAFETY: allocated above with this size.
-        unsafe { huge.free(first, 3 * MIB, account) };
-        huge.trim(account);
-        assert_eq!(account.held(), 6 * MIB, "nothing is lost while the system refuses");
-        fake::behave(Habits::USUAL);
-        huge.trim(account);
-        assert_eq!(account.held(), 2 * MIB);
-        // SAFETY: allocated above with this size.
-        unsafe { huge.free(second, 2 * MIB, account) };
-        assert_eq!((account.held(), fake::mapped_bytes()), (0, before));
     }
 }
