@@ -28,7 +28,7 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 #[command(after_help = STATUS)]
 pub(crate) struct Check {
-    /// Files, or names of shipped specs: general, web, tiny, hardened
+    /// Files, or names of shipped specs: general, web, batch, parallel, tiny, hardened
     #[arg(required = true, value_name = "SPEC")]
     pub(crate) specs: Vec<PathBuf>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Check {
 #[derive(Debug, clap::Args)]
 #[command(after_help = STATUS)]
 pub(crate) struct Expand {
-    /// A file, or the name of a shipped spec: general, web, tiny, hardened
+    /// A file, or the name of a shipped spec: general, web, batch, parallel, tiny, hardened
     #[arg(value_name = "SPEC")]
     pub(crate) spec: PathBuf,
 
@@ -60,7 +60,7 @@ pub(crate) struct Expand {
 #[derive(Debug, clap::Args)]
 #[command(after_help = STATUS)]
 pub(crate) struct Inspect {
-    /// One or two files, or names of shipped specs: general, web, tiny, hardened
+    /// One or two files, or names of shipped specs: general, web, batch, parallel, tiny, hardened
     #[arg(required = true, num_args = 1..=2, value_name = "SPEC")]
     pub(crate) specs: Vec<PathBuf>,
 

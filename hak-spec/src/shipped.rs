@@ -5,6 +5,8 @@ pub fn shipped() -> &'static [(&'static str, &'static str)] {
     &[
         ("general", include_str!("../specs/general.toml")),
         ("web", include_str!("../specs/web.toml")),
+        ("batch", include_str!("../specs/batch.toml")),
+        ("parallel", include_str!("../specs/parallel.toml")),
         ("tiny", include_str!("../specs/tiny.toml")),
         ("hardened", include_str!("../specs/hardened.toml")),
     ]

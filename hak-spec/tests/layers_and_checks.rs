@@ -125,7 +125,7 @@ fn adaptive_bounds_are_slots_and_spares() {
     let spec = with("cache.adaptive = { min = 16, max = 100 }");
     assert_eq!((spec.adaptive, class(&spec, 64).slots), (Some(6), 16));
     // Bytes bound them as they bound slots.
-    assert_eq!(class(&spec, 4096).slots, 4);
+    assert_eq!(class(&spec, 16 << 10).slots, 4);
     assert_eq!(with("").adaptive, None);
     assert_eq!(with("cache.adaptive = { min = 8, max = 16 }").adaptive, Some(2));
     assert_eq!(with("cache.adaptive = { min = 1024, max = 65536 }").adaptive, Some(64));

@@ -114,7 +114,7 @@ fn an_inline_spec_extends_no_file_without_a_folder() {
         "error: no folder is known in which to look for `base.toml`\n  \
          --> inline spec:2:11\n   |\n 2 | extends = \"base.toml\"\n   |           ^^^^^^^^^^^\n   \
          = help: a spec that is not a file itself can extend shipped specs only\n   \
-         = help: shipped specs: `general`, `web`, `tiny`, `hardened`\n"
+         = help: shipped specs: `general`, `web`, `batch`, `parallel`, `tiny`, `hardened`\n"
     );
 }
 

@@ -34,7 +34,7 @@ pub(super) static CACHE: &[Key] = &[
     key(
         "cache.bytes",
         Kind::Bytes(16, 16 << 20),
-        Some(r#""16 KiB""#),
+        Some(r#""64 KiB""#),
         "Bytes that the blocks of one parcel take at most, so that large classes get fewer slots \
          (but always one).",
     ),
