@@ -1,0 +1,237 @@
+//! The tables of a page of Markdown, each between the lines that mark its place.
+//!
+//! `<!-- table: time -->` begins a place, `<!-- end -->` ends it; what stands between is replaced.
+
+use std::fmt::Write;
+
+use crate::failure::Failure;
+use crate::results::{Kernel, Peer, PeerKind, Results};
+use crate::summary::{self, Comparison, Overall, Standing};
+use crate::terminal::nanoseconds;
+
+/// The names of the tables, as a mark says them.
+const TABLES: [(&str, fn(&Results, &[Comparison]) -> String); 6] = [
+    ("run", run),
+    ("peers", peers),
+    ("kernels", kernels),
+    ("overall", overall),
+    ("time", time),
+    ("memory", memory),
+];
+
+const END: &str = "<!-- end -->";
+
+/// The page with its tables made from results.
+pub(crate) fn filled(page: &str, results: &Results) -> Result<String, Failure> {
+    let comparisons = summary::comparisons(results);
+    let tables = TABLES.map(|(name, table)| (name, table(results, &comparisons)));
+    filled_with(page, &tables)
+}
+
+fn filled_with(page: &str, tables: &[(&str, String)]) -> Result<String, Failure> {
+    let mut filled = String::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        filled.push_str(line);
+        filled.push('\n');
+        let Some(name) = mark(line) else { continue };
+        let table = tables.iter().find(|(table, _)| *table == name);
+        let (_, table) = table.ok_or_else(|| {
+            let names: Vec<_> = tables.iter().map(|(name, _)| *name).collect();
+            let names = names.join(", ");
+            Failure::Failed(format!("`{line}` names no table\nhelp: there are {names}"))
+        })?;
+        if !lines.any(|line| line == END) {
+            let message = format!("no line `{END}` follows `{line}`");
+            return Err(Failure::Failed(message));
+        }
+        filled.push_str(table);
+        filled.push_str(END);
+        filled.push('\n');
+    }
+    Ok(filled)
+}
+
+fn mark(line: &str) -> Option<&str> {
+    line.strip_prefix("<!-- table: ")?.strip_suffix(" -->")
+}
+
+/// A table of which the first columns hold words, and the others figures.
+pub(crate) struct Table(String);
+
+impl Table {
+    pub(crate) fn new<S: AsRef<str>>(head: &[S], words: usize) -> Table {
+        let mut table = Table(String::new());
+        table.row(head);
+        let rule = |column| if column < words { "---" } else { "---:" };
+        table.row(&(0..head.len()).map(rule).collect::<Vec<_>>());
+        table
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        self.0
+    }
+
+    pub(crate) fn row<S: AsRef<str>>(&mut self, cells: &[S]) {
+        for cell in cells {
+            // Writing to a string cannot fail.
+            let _ = write!(self.0, "| {} ", cell.as_ref().replace('|', "\\|"));
+        }
+        self.0.push_str("|\n");
+    }
+}
+
+fn run(results: &Results, _: &[Comparison]) -> String {
+    let Results { machine, compiler, commit, command, rounds, .. } = results;
+    format!(
+        "{machine}; {compiler}; commit {commit}; {rounds} rounds.\n\n    \
+         cargo run --release -p hak-bench -- {command}\n"
+    )
+}
+
+fn peers(results: &Results, _: &[Comparison]) -> String {
+    let mut table = Table::new(&["peer", "version", "what it is"], 3);
+    for peer in &results.peers {
+        table.row(&[&code(&peer.name), &peer.version, &peer.about]);
+    }
+    table.0
+}
+
+fn kernels(results: &Results, _: &[Comparison]) -> String {
+    let mut table = Table::new(&["kernel", "kind", "an operation", "what it does"], 4);
+    for Kernel { name, group, operation, about, .. } in &results.kernels {
+        table.row(&[&code(name), group, operation, about]);
+    }
+    table.0
+}
+
+fn overall(results: &Results, comparisons: &[Comparison]) -> String {
+    let head = ["", "kernels", "time × best", "time × system", "peak × leanest", "`.text` KiB"];
+    let mut table = Table::new(&head, 1);
+    let mut add = |name: String, overall: Option<Overall>, text: Option<u64>| {
+        let Some(overall) = overall else { return };
+        table.row(&[
+            name,
+            overall.kernels.to_string(),
+            times(overall.to_best),
+            overall.to_system.map_or(String::new(), times),
+            times(overall.peak_to_leanest),
+            text.map_or(String::new(), |bytes| format!("{:.0}", bytes as f64 / 1024.0)),
+        ]);
+    };
+    add("**the kernel's own spec**".to_owned(), summary::overall_own(comparisons), None);
+    for Peer { name, text_bytes, .. } in &results.peers {
+        add(code(name), summary::overall(comparisons, name), Some(*text_bytes));
+    }
+    table.0
+}
+
+fn time(results: &Results, comparisons: &[Comparison]) -> String {
+    let with_unit = |comparison: &Comparison, best: &Standing| {
+        let noise = comparison.noise.map_or("?".to_owned(), |it| format!("{:.0} %", it * 100.0));
+        (vec![noise], format!("{} ns", nanoseconds(best.time.median)))
+    };
+    by_kernel(
+        results,
+        comparisons,
+        &["noise"],
+        |it| it.best,
+        with_unit,
+        |standing| standing.to_best.map(|ratio| ratio.median),
+    )
+}
+
+fn memory(results: &Results, comparisons: &[Comparison]) -> String {
+    let with_unit = |_: &Comparison, leanest: &Standing| {
+        (Vec::new(), format!("{:.1} MiB", leanest.peak / f64::from(1 << 20)))
+    };
+    by_kernel(
+        results,
+        comparisons,
+        &[],
+        |it| it.leanest,
+        with_unit,
+        |standing| standing.peak_to_leanest,
+    )
+}
+
+/// A row for each kernel: more columns, the peer that all are compared with and its figure, and
+/// each peer's ratio to it. What is hak's and not above one is bold.
+fn by_kernel(
+    results: &Results,
+    comparisons: &[Comparison],
+    more: &[&str],
+    reference: impl for<'a> Fn(&Comparison<'a>) -> Option<&'a str>,
+    figures: impl Fn(&Comparison, &Standing) -> (Vec<String>, String),
+    ratio: impl Fn(&Standing) -> Option<f64>,
+) -> String {
+    let mut head = vec!["kernel".to_owned()];
+    head.extend(more.iter().map(|&name| name.to_owned()));
+    head.extend(["best peer", "its figure", "own spec"].map(str::to_owned));
+    head.extend(results.peers.iter().map(|peer| code(&peer.name)));
+    let mut table = Table::new(&head, 1);
+    for comparison in comparisons {
+        let Some(best) = reference(comparison).and_then(|name| comparison.standing(name)) else {
+            continue;
+        };
+        let (columns, figure) = figures(comparison, best);
+        let cell = |standing: Option<&Standing>| match standing.and_then(&ratio) {
+            Some(ratio)
+                if standing.is_some_and(|it| it.peer.kind == PeerKind::Hak && ratio <= 1.0) =>
+            {
+                format!("**{}**", times(ratio))
+            }
+            Some(ratio) => times(ratio),
+            None => "failed".to_owned(),
+        };
+        let mut row = vec![code(&comparison.kernel.name)];
+        row.extend(columns);
+        row.extend([code(&best.peer.name), figure]);
+        let own = comparison.kernel.own.trim_start_matches("hak-");
+        row.push(format!("{} ({own})", cell(comparison.own())));
+        row.extend(results.peers.iter().map(|peer| cell(comparison.standing(&peer.name))));
+        table.row(&row);
+    }
+    table.0
+}
+
+fn code(name: &str) -> String {
+    format!("`{name}`")
+}
+
+fn times(ratio: f64) -> String {
+    format!("{ratio:.2}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Table, filled_with};
+
+    fn tables() -> [(&'static str, String); 1] {
+        [("time", "| new |\n".to_owned())]
+    }
+
+    #[test]
+    fn what_stands_between_the_marks_is_replaced() {
+        let page = "a\n<!-- table: time -->\n| old |\n| old |\n<!-- end -->\nb\n";
+        let expected = "a\n<!-- table: time -->\n| new |\n<!-- end -->\nb\n";
+        assert_eq!(filled_with(page, &tables()).unwrap(), expected);
+        assert_eq!(filled_with(expected, &tables()).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_mark_that_is_wrong_is_quoted() {
+        let message = |page| filled_with(page, &tables()).unwrap_err().to_string();
+        let expected = "`<!-- table: tim -->` names no table\nhelp: there are time";
+        assert_eq!(message("<!-- table: tim -->\n<!-- end -->\n"), expected);
+        let expected = "no line `<!-- end -->` follows `<!-- table: time -->`";
+        assert_eq!(message("<!-- table: time -->\n"), expected);
+    }
+
+    #[test]
+    fn figures_stand_to_the_right() {
+        let mut table = Table::new(&["name", "figure"], 1);
+        table.row(&["a|b", "1"]);
+        assert_eq!(table.0, "| name | figure |\n| --- | ---: |\n| a\\|b | 1 |\n");
+    }
+}

@@ -1,0 +1,153 @@
+//! Builds the programs that are measured: one for each peer.
+
+use std::collections::HashMap;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use cargo_metadata::{Message, MetadataCommand};
+use indicatif::ProgressBar;
+
+use crate::failure::Failure;
+use crate::peers::Peer;
+
+/// Has the sources of the subjects.
+pub(crate) const PACKAGE: &str = "hak-bench-peers";
+
+/// A program with all kernels and one peer as its global allocator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Subject {
+    /// The peer's, or that of a control.
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    /// As in [`Peer::environment`].
+    pub(crate) environment: &'static [(&'static str, &'static str)],
+    /// As in [`Peer::not_under_valgrind`].
+    pub(crate) not_under_valgrind: Option<&'static str>,
+}
+
+/// Which kernels the subjects shall have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kernels {
+    /// Those that need no crates: such subjects are built in seconds.
+    Patterns,
+    All,
+}
+
+/// The folder of the workspace.
+pub(crate) fn root() -> &'static Path {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    folder.parent().unwrap_or(folder)
+}
+
+/// Builds what is missing or older than its sources.
+pub(crate) fn ready(peers: &[&Peer], kernels: Kernels) -> Result<Vec<Subject>, Failure> {
+    let folder = folder(kernels)?;
+    let progress = ProgressBar::new_spinner();
+    progress.enable_steady_tick(std::time::Duration::from_millis(100));
+    let mut built = HashMap::new();
+    for together in builds(peers) {
+        let names: Vec<_> = together.iter().map(|peer| peer.name).collect();
+        progress.set_message(format!("building {}", names.join(", ")));
+        built.extend(build(&together, kernels)?);
+    }
+    progress.finish_and_clear();
+    let subject = |peer: &&Peer| {
+        let built = built.get(peer.name).ok_or_else(|| {
+            Failure::Failed(format!("cargo does not name what it built for `{}`", peer.name))
+        })?;
+        let path = folder.join(peer.name);
+        copy(built, &path)?;
+        Ok(Subject {
+            name: peer.name.to_owned(),
+            path,
+            environment: peer.environment,
+            not_under_valgrind: peer.not_under_valgrind,
+        })
+    };
+    peers.iter().map(subject).collect()
+}
+
+/// Which peers are built together: those that need no feature. The others have a build of their
+/// own, so that each is always built with the same features, and not again for another choice.
+fn builds<'a>(peers: &[&'a Peer]) -> Vec<Vec<&'a Peer>> {
+    let (featured, plain): (Vec<_>, Vec<_>) = peers.iter().partition(|peer| peer.feature);
+    let plain = (!plain.is_empty()).then_some(plain);
+    plain.into_iter().chain(featured.into_iter().map(|peer| vec![peer])).collect()
+}
+
+impl Subject {
+    /// To run it, with all that it needs but a kernel's name.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command.envs(self.environment.iter().copied());
+        command
+    }
+
+    /// The same program in a file of another name.
+    pub(crate) fn again(&self) -> Result<Subject, Failure> {
+        let name = format!("{}-again", self.name);
+        let path = self.path.with_file_name(&name);
+        copy(&self.path, &path)?;
+        Ok(Subject { name, path, ..self.clone() })
+    }
+}
+
+/// Where finished subjects stand: cargo's own place for them is overwritten when the same peer is
+/// built with other kernels.
+fn folder(kernels: Kernels) -> Result<PathBuf, Failure> {
+    let metadata =
+        MetadataCommand::new().current_dir(root()).no_deps().exec().map_err(|error| {
+            Failure::Failed(format!("cargo does not tell where it builds: {error}"))
+        })?;
+    let kernels = match kernels {
+        Kernels::Patterns => "patterns",
+        Kernels::All => "all",
+    };
+    let folder = metadata.target_directory.join("hak-bench").join(kernels).into_std_path_buf();
+    let made = fs::create_dir_all(&folder);
+    made.map_err(|error| Failure::could_not(format!("make {}", folder.display()), error))?;
+    Ok(folder)
+}
+
+/// The program of each, as cargo left it.
+fn build(peers: &[&Peer], kernels: Kernels) -> Result<Vec<(String, PathBuf)>, Failure> {
+    let mut features: Vec<_> =
+        peers.iter().filter(|peer| peer.feature).map(|peer| peer.name).collect();
+    features.extend((kernels == Kernels::All).then_some("programs"));
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .current_dir(root())
+        .args(["build", "--release", "--package", PACKAGE])
+        .args(["--message-format", "json-render-diagnostics", "--features", &features.join(",")])
+        .args(peers.iter().flat_map(|peer| ["--bin", peer.name]))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| Failure::could_not("start cargo", error))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let help = "peers in C and C++ need what hak-bench/peers/install installs; \
+                    `--peers` chooses others";
+        let names: Vec<_> = peers.iter().map(|peer| peer.name).collect();
+        let names = names.join(", ");
+        return Err(Failure::Failed(format!("could not build {names}:\n{said}\nhelp: {help}")));
+    }
+    Ok(executables(&output.stdout))
+}
+
+/// The programs that cargo's messages name.
+fn executables(messages: &[u8]) -> Vec<(String, PathBuf)> {
+    let program = |message| match message {
+        Message::CompilerArtifact(artifact) => Some((artifact.target.name, artifact.executable?)),
+        _ => None,
+    };
+    let messages = Message::parse_stream(messages).filter_map(Result::ok);
+    messages.filter_map(program).map(|(name, path)| (name, path.into())).collect()
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+    let copied = fs::copy(from, to);
+    copied.map_err(|error| Failure::could_not(format!("write {}", to.display()), error))?;
+    Ok(())
+}
