@@ -15,7 +15,6 @@
 //! | `terminal.rs`, `markdown.rs`, `page.rs` | the results as text, tables and pictures |
 //! | `failure.rs` | what can go wrong, and the exit code that it means |
 
-use std::env;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -76,6 +75,8 @@ fn list() -> Result<(), Failure> {
 
 fn measure(run: &options::Run) -> Result<(), Failure> {
     run.output.check()?;
+    // Before hours in which the tree may change.
+    let commit = commit();
     let choice = Choice::of(&run.kernels, &run.peers)?;
     let versions = peers::Versions::read()?;
     let mut subjects = subjects::ready(&choice.peers, choice.subjects)?;
@@ -88,8 +89,8 @@ fn measure(run: &options::Run) -> Result<(), Failure> {
         schema: SCHEMA,
         machine: machine::describe(),
         compiler: machine::compiler(),
-        commit: commit(),
-        command: env::args().skip(1).collect::<Vec<_>>().join(" "),
+        commit,
+        command: run.command(),
         rounds,
         peers: peers(&choice, &subjects, &versions)?,
         kernels: choice

@@ -7,6 +7,9 @@ use clap::{Args, Parser, Subcommand};
 use crate::failure::Failure;
 use crate::{check, counters, plan};
 
+/// The peer that runs twice unless another is named.
+const CONTROL: &str = "hak-general";
+
 /// hak's allocators and their peers, measured side by side in one run.
 #[derive(Debug, Parser)]
 #[command(name = "hak-bench", version)]
@@ -41,7 +44,7 @@ pub(crate) struct Run {
     pub(crate) rounds: u16,
     /// The peer that runs twice in each round, under two names; the first one where this is not
     /// among the peers.
-    #[arg(long, default_value = "hak-general", value_name = "NAME")]
+    #[arg(long, default_value = CONTROL, value_name = "NAME")]
     pub(crate) control: String,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -70,6 +73,22 @@ pub(crate) struct Output {
     pub(crate) markdown: Option<PathBuf>,
 }
 
+impl Run {
+    /// The arguments, but for the files that are written.
+    pub(crate) fn command(&self) -> String {
+        let mut words = vec!["run".to_owned()];
+        words.extend(self.kernels.iter().cloned());
+        if !self.peers.is_empty() {
+            words.extend(["--peers".to_owned(), self.peers.join(",")]);
+        }
+        words.extend(["--rounds".to_owned(), self.rounds.to_string()]);
+        if self.control != CONTROL {
+            words.extend(["--control".to_owned(), self.control.clone()]);
+        }
+        words.join(" ")
+    }
+}
+
 impl Output {
     /// Before hours are spent: the files' folders have to be there.
     pub(crate) fn check(&self) -> Result<(), Failure> {
@@ -82,5 +101,24 @@ impl Output {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::{Command, Options};
+
+    #[test]
+    fn a_command_is_told_without_its_files() {
+        let command = |line: &str| match Options::parse_from(line.split(' ')).command {
+            Command::Run(run) => run.command(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(command("hak-bench run --html page.html"), "run --rounds 7");
+        let line = "hak-bench run pair swap --json F --rounds 3 --peers system,rusty";
+        assert_eq!(command(line), "run pair swap --peers system,rusty --rounds 3");
+        assert_eq!(command("hak-bench run --control web"), "run --rounds 7 --control web");
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct Results {
     pub(crate) compiler: String,
     /// The commit of the tree, with `-dirty` behind it where files were changed.
     pub(crate) commit: String,
-    /// The arguments of `hak-bench`.
+    /// The arguments of `hak-bench` that take it anew, wherever it is written.
     pub(crate) command: String,
     /// How often each kernel ran on each peer.
     pub(crate) rounds: usize,
