@@ -9,8 +9,11 @@ use crate::results::{Kernel, Peer, PeerKind, Results};
 use crate::summary::{self, Comparison, Overall, Standing};
 use crate::terminal::nanoseconds;
 
-/// The names of the tables, as a mark says them.
-const TABLES: [(&str, fn(&Results, &[Comparison]) -> String); 6] = [
+/// Makes a table.
+type Maker = fn(&Results, &[Comparison]) -> String;
+
+/// The tables by their names, as a mark says them.
+const TABLES: [(&str, Maker); 6] = [
     ("run", run),
     ("peers", peers),
     ("kernels", kernels),

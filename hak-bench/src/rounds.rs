@@ -1,6 +1,7 @@
 //! Rounds over all kernels, in each of which every peer has its turn.
 
 use std::collections::HashMap;
+use std::slice;
 
 use hak_bench_kernels::{Listed, Outcome};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -38,7 +39,7 @@ pub(crate) fn all(plan: &Plan) -> Vec<Vec<Taken>> {
                 let subject = &plan.subjects[place];
                 progress.set_message(format!("{} on {}", kernel.name, subject.name));
                 if taken[place].failure.is_none() {
-                    let outcome = run::run(subject, &[kernel.name.clone()]);
+                    let outcome = run::run(subject, slice::from_ref(&kernel.name));
                     let checked = outcome.and_then(|it| checked(it, kernel, &mut checksums));
                     taken[place].add(checked);
                 }
@@ -106,7 +107,7 @@ impl Taken {
 
     fn watch(&mut self, subject: &Subject, kernel: &Listed) {
         if self.failure.is_none() {
-            match run::watch(subject, &[kernel.name.clone()]) {
+            match run::watch(subject, slice::from_ref(&kernel.name)) {
                 Ok(resident) => self.resident = resident,
                 Err(failure) => self.fail(failure),
             }

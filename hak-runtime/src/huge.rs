@@ -368,7 +368,7 @@ impl Store {
 
     /// Whether there is a place for a range.
     fn has_room_for(&self, range: Range) -> bool {
-        self.len < KEPT_MAX || self.kept.iter().any(|kept| kept.joined(range).is_some())
+        self.len < KEPT_MAX || self.neighbour(range).is_some()
     }
 
     /// Keeps a range, as one with those that it touches: pieces of what was one mapping are one
@@ -386,8 +386,8 @@ impl Store {
 
     /// A kept range that a range touches, and the two as one.
     fn neighbour(&self, range: Range) -> Option<(usize, Range)> {
-        let kept = self.kept[..self.len].iter().enumerate();
-        kept.filter_map(|(at, kept)| Some((at, kept.joined(range)?))).next()
+        let mut kept = self.kept[..self.len].iter().enumerate();
+        kept.find_map(|(at, kept)| Some((at, kept.joined(range)?)))
     }
 
     /// Takes `bytes` from the end of a kept range, which is longer.
