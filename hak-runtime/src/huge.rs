@@ -201,6 +201,8 @@ impl Huge {
     fn evict_for(&self, range: Range) -> Option<Range> {
         let mut store = self.store.lock();
         let excess = (store.bytes + range.bytes).saturating_sub(self.keep_bytes);
+        // The bound need not be whole OS pages; what is unmapped is.
+        let excess = os::whole_pages(excess).unwrap_or(usize::MAX);
         if excess == 0 && store.has_room_for(range) {
             store.push(range);
             return None;

@@ -54,6 +54,20 @@ fn of_what_is_too_much_the_end_of_the_oldest_goes() {
 }
 
 #[test]
+fn a_bound_need_not_be_whole_os_pages() {
+    let account = Account::for_test();
+    let huge = Huge::new(8 * MIB + 100);
+    let all = [(); 3].map(|()| huge.alloc(3 * MIB, 1, false, account).unwrap());
+    for start in all {
+        // SAFETY: allocated above with this size.
+        unsafe { huge.free(start, 3 * MIB, account) };
+    }
+    assert_eq!((huge.kept_bytes(), account.held()), (8 * MIB, 8 * MIB));
+    huge.trim(account);
+    assert_eq!(account.held(), 0, "the system refused nothing");
+}
+
+#[test]
 fn a_zeroed_request_uses_a_kept_mapping_and_finds_it_zero() {
     for bytes in [2 * MIB, 8 * MIB] {
         let account = Account::for_test();
