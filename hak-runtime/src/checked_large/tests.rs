@@ -52,9 +52,14 @@ fn bytes_of<'a>(start: NonNull<u8>, bytes: usize) -> &'a [u8] {
     unsafe { core::slice::from_raw_parts(start.as_ptr(), bytes) }
 }
 
+/// What a canary adds to each request.
+const fn canary_bytes<const CHECKS: u16>() -> usize {
+    if CHECKS & CANARY == 0 { 0 } else { CANARY_BYTES }
+}
+
 /// Of a request's bytes those that a program asked for: a canary stands behind them.
 fn own<const CHECKS: u16>(bytes: usize) -> usize {
-    if CHECKS & CANARY == 0 { bytes } else { bytes - CANARY_BYTES }
+    bytes - canary_bytes::<CHECKS>()
 }
 
 fn fill(start: NonNull<u8>, bytes: usize, value: u8) {
@@ -209,7 +214,8 @@ fn an_address_is_described() {
     assert_eq!(subject.large.find(inside), Found::Nowhere);
 }
 
-/// One thing that a program does. Which of its blocks is meant is taken modulo their number.
+/// One thing that a program does: the bytes are those it asks for. Which of its blocks is meant
+/// is taken modulo their number.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Alloc { bytes: usize, align: usize, zeroed: bool },
@@ -269,14 +275,13 @@ fn take_step<const CHECKS: u16>(
 ) {
     match step {
         Step::Alloc { bytes, align, zeroed } => {
-            let request = Request { bytes, align };
+            let request = Request { bytes: bytes + canary_bytes::<CHECKS>(), align };
             let start = subject.large.alloc(request, zeroed, subject.account);
             let Some(start) = start else { return };
             assert!(start.addr().get().is_multiple_of(align));
             // Slices are compared faster than bytes are looked at.
-            let own = own::<CHECKS>(bytes);
-            assert!(!zeroed || bytes_of(start, own) == vec![0; own]);
-            fill(start, own, value);
+            assert!(!zeroed || bytes_of(start, bytes) == vec![0; bytes]);
+            fill(start, bytes, value);
             let before = blocks.insert(start.addr().get(), (start, request, value));
             assert!(before.is_none());
         }
@@ -288,11 +293,12 @@ fn take_step<const CHECKS: u16>(
         }
         Step::Resize { which, bytes } => {
             let Some((start, request, before)) = nth(blocks, which) else { return };
-            let Some(moved) = subject.resize(start, request, bytes) else { return };
-            assert!(ends_hold::<CHECKS>(moved, bytes.min(request.bytes).min(64), before));
+            let new = Request { bytes: bytes + canary_bytes::<CHECKS>(), ..request };
+            let Some(moved) = subject.resize(start, request, new.bytes) else { return };
+            assert!(ends_hold::<CHECKS>(moved, new.bytes.min(request.bytes).min(64), before));
             blocks.remove(&start.addr().get());
-            fill(moved, own::<CHECKS>(bytes), value);
-            blocks.insert(moved.addr().get(), (moved, Request { bytes, ..request }, value));
+            fill(moved, bytes, value);
+            blocks.insert(moved.addr().get(), (moved, new, value));
         }
         Step::Trim => subject.large.trim(subject.account),
     }
