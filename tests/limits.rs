@@ -32,6 +32,8 @@ hak_allocator!(struct Advised = {
     schema = 1, extends = "general", superslab.huge_pages = "advise"
 });
 hak_allocator!(struct NotAdvised = { schema = 1, extends = "general" });
+hak_allocator!(struct Growing = { schema = 1, extends = "general", superslab.prefault = "growing" });
+hak_allocator!(struct NotGrowing = { schema = 1, extends = "general", superslab.prefault = false });
 hak_allocator!(struct Prefaulted = { schema = 1, extends = "general", superslab.prefault = true });
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -225,6 +227,35 @@ fn prefaulted_memory_is_resident() {
         assert!(resident >= 20 * MIB, "{resident} bytes of a mapping are resident");
         free_all(&Prefaulted, vec![small, huge]);
     });
+}
+
+/// The pages of a class's further slabs are resident before they are touched, once it has many.
+#[test]
+fn a_growing_class_is_resident_ahead() {
+    /// Blocks of a KiB in a slab, and slabs that make many.
+    const BLOCKS: usize = 64;
+    const MANY: usize = 16;
+    child::run("a_growing_class_is_resident_ahead", TIMEOUT, || {
+        // A new slab's record, in the superslab's header, may be the first on its page.
+        let slabs = |resident| resident / (64 * KIB);
+        assert_eq!(slabs(ahead_of_use(&Growing, MANY * BLOCKS - 1)), 0);
+        assert_eq!(slabs(ahead_of_use(&Growing, BLOCKS)), 1);
+        assert_eq!(slabs(ahead_of_use(&NotGrowing, (MANY + 4) * BLOCKS)), 0);
+    });
+}
+
+/// Allocates so many blocks of a KiB, touches none, and says how much more is resident then of
+/// the superslab of the last one.
+fn ahead_of_use(allocator: &impl GlobalAlloc, blocks: usize) -> usize {
+    let layout = Layout::from_size_align(KIB, 8).unwrap();
+    // SAFETY: the size is not 0. They stay allocated: the process ends.
+    let alloc = || unsafe { allocator.alloc(layout) };
+    // The first one makes the superslab's header resident.
+    let first = alloc();
+    let resident = || Mapping::of(first).bytes("Rss:");
+    let before = resident();
+    (1..blocks).for_each(|_| _ = alloc());
+    resident() - before
 }
 
 /// Without it, what is not touched is not resident.

@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 
 use crate::checks::Guarded;
 use crate::{counters, layers, names, number, profile};
-use hak_spec::{Class, Purge, PurgeHow, SUPERSLAB_BYTES, Spec, Superslab, UNIT_BYTES};
+use hak_spec::{Class, Prefault, Purge, PurgeHow, SUPERSLAB_BYTES, Spec, Superslab, UNIT_BYTES};
 
 /// The order of classes in the statics and in a thread's cache: the hot ones first, as the spec
 /// lists them, so that their bins share cache lines; then the others, growing.
@@ -151,7 +151,11 @@ fn terms(spec: &Spec) -> TokenStream {
     let cache_limit = spec.cache_limit.map(|bytes| field("cache_limit", number(bytes)));
     let purge = purge.map(|purge| field("purge", self::purge(purge)));
     let huge_pages = huge_pages.then(|| field("huge_pages", quote!(true)));
-    let prefault = prefault.then(|| field("prefault", quote!(true)));
+    let prefault = match prefault {
+        Prefault::None => None,
+        Prefault::Growing => Some(field("prefault", quote!(runtime::Prefault::Growing))),
+        Prefault::All => Some(field("prefault", quote!(runtime::Prefault::All))),
+    };
     let by_processors = shards_by_processors.then(|| field("shards_by_processors", quote!(true)));
     quote! {
         Terms {

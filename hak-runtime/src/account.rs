@@ -24,8 +24,8 @@ pub struct Terms {
     pub purge: Purge,
     /// Whether the kernel is asked to back superslabs and mappings with huge pages.
     pub huge_pages: bool,
-    /// Whether memory is made resident when it is mapped.
-    pub prefault: bool,
+    /// What is made resident ahead of its use.
+    pub prefault: Prefault,
     /// Whether threads use no more shards than there are processors.
     pub shards_by_processors: bool,
     /// Called once, before the allocator hands out its first block.
@@ -51,12 +51,23 @@ impl Terms {
         cache_limit: usize::MAX,
         purge: Purge::Never,
         huge_pages: false,
-        prefault: false,
+        prefault: Prefault::None,
         shards_by_processors: false,
         on_register: None,
         fill_slab: None,
         guard_slab: None,
     };
+}
+
+/// What is made resident ahead of its use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prefault {
+    /// Nothing: a page is resident from its first use.
+    None,
+    /// The further slabs of a class that has many.
+    Growing,
+    /// Superslabs and mappings when they are mapped.
+    All,
 }
 
 /// When and how free units go back to the system.

@@ -17,12 +17,13 @@ mod tests;
 use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
 
-use crate::account::Account;
+use crate::account::{Account, Prefault};
 use crate::fault::Fault;
 use crate::magazine::Magazine;
+use crate::os;
 use crate::size_class::SizeClass;
 use crate::slab::{self, DoubleFree, Duty, Place, Slab};
-use crate::superslab::{self, Superslab, UNIT_BYTES};
+use crate::superslab::{self, Run, Superslab, UNIT_BYTES};
 use crate::sync::Mutex;
 
 pub(crate) use find::{Found, find, was_of};
@@ -58,6 +59,8 @@ pub struct Class {
 struct Slabs {
     /// First slab with room.
     first: *mut Slab,
+    /// How many slabs there are.
+    count: usize,
     /// Blocks that left slabs, and how often some did.
     supplied: u64,
     refills: u64,
@@ -78,7 +81,7 @@ pub(crate) struct Census {
 impl Class {
     /// A class that holds nothing yet.
     const fn new(account: &'static Account, size: SizeClass) -> Self {
-        let slabs = Slabs { first: ptr::null_mut(), supplied: 0, refills: 0, settled: 0 };
+        let slabs = Slabs { first: ptr::null_mut(), count: 0, supplied: 0, refills: 0, settled: 0 };
         Class { size, account, number: 0, slabs: Mutex::new(slabs) }
     }
 
@@ -92,10 +95,14 @@ impl Class {
     pub(crate) unsafe fn take(&self, wanted: usize, places: *mut *mut u8) -> usize {
         let mut slabs = self.slabs.lock();
         // SAFETY: by this function's contract.
-        let taken = unsafe { slabs.take(self, wanted, places) };
+        let (taken, ahead) = unsafe { slabs.take(self, wanted, places) };
         slabs.supplied += taken as u64;
         slabs.refills += 1;
         drop(slabs);
+        if let Some(run) = ahead {
+            // SAFETY: superslabs are never unmapped, and what is in the run stays.
+            unsafe { os::populate(run.start(), self.slab_bytes().0) };
+        }
         if taken < wanted {
             // SAFETY: the blocks stand in the last `taken` of the places.
             let from = unsafe { places.add(wanted - taken) };
@@ -139,7 +146,7 @@ impl Class {
             if !self.is_one(place) {
                 self.refuse(block);
             }
-            let (mut bits, mut given) = (place.bit(), 1);
+            let mut bits = place.bit();
             // Neighbours in one word go back with one atomic operation.
             next = rest.find(|&(_, other)| {
                 let is_in_word = other.slab == place.slab && other.word() == place.word();
@@ -147,13 +154,12 @@ impl Class {
                 let joins = is_in_word && is_block && bits & other.bit() == 0;
                 if joins {
                     bits |= other.bit();
-                    given += 1;
                 }
                 !joins
             });
             let (word, blocks) = (place.word(), self.size.blocks);
             // SAFETY: by this function's contract.
-            match unsafe { Slab::give_back(place.slab, word, bits, given, blocks) } {
+            match unsafe { Slab::give_back(place.slab, word, bits, blocks) } {
                 Ok(Duty::None) => {}
                 Ok(Duty::Settle) => settle(place.slab),
                 Err(DoubleFree { bits }) => self.double_free(place, bits),
@@ -186,7 +192,7 @@ impl Class {
         unsafe { Magazine::drop(full, slots) };
     }
 
-    /// Lists or retires a slab, if that is still to be done (slab rule 4).
+    /// Lists or retires a slab, if that is still to be done (slab rules 5 and 6).
     fn settle(&self, slab: NonNull<Slab>) {
         let mut slabs = self.slabs.lock();
         slabs.settled += 1;
@@ -195,10 +201,10 @@ impl Class {
         if !seen.is_owned_by(self.owner()) {
             return;
         }
-        if seen.free_count() > 0 {
+        if seen.may_have_room() {
             slabs.list(slab);
         }
-        if seen.free_count() == self.size.blocks.cast_signed() && !Slabs::is_only_one(slab) {
+        if seen.is_whole(self.size.blocks) && !Slabs::is_only_one(slab) {
             slabs.retire(slab, self);
         }
     }
@@ -211,7 +217,7 @@ impl Class {
             // SAFETY: the lock is held.
             next = NonNull::new(unsafe { Slab::links(slab) }.next);
             // SAFETY: headers are never unmapped.
-            if unsafe { slab.as_ref() }.free_count() == self.size.blocks.cast_signed() {
+            if unsafe { slab.as_ref() }.is_whole(self.size.blocks) {
                 slabs.retire(slab, self);
             }
         }
@@ -284,8 +290,8 @@ pub(crate) fn each_slab(classes: &[Class], mut visit: impl FnMut(usize, usize)) 
         let slab = unsafe { meta.cast::<Slab>().as_ref() };
         let offset = slab.owner().addr().wrapping_sub(classes.as_ptr().addr());
         if offset < size_of_val(classes) {
-            let free = slab.free_count().max(0).cast_unsigned() as usize;
-            visit(offset / size_of::<Class>(), free);
+            let place = offset / size_of::<Class>();
+            visit(place, slab.free_blocks(classes[place].size.blocks));
         }
     }
 }
@@ -304,12 +310,18 @@ fn settle(slab: NonNull<Slab>) {
 impl Slabs {
     /// # Safety
     ///
-    /// As for [`Class::take`], except that blocks stand in the last places.
-    unsafe fn take(&mut self, class: &Class, wanted: usize, places: *mut *mut u8) -> usize {
-        let mut taken = 0;
+    /// As for [`Class::take`], except that blocks stand in the last places. Also gives a run that is
+    /// to be made resident, if there is one.
+    unsafe fn take(
+        &mut self,
+        class: &Class,
+        wanted: usize,
+        places: *mut *mut u8,
+    ) -> (usize, Option<Run>) {
+        let (mut taken, mut ahead) = (0, None);
         let mut next = NonNull::new(self.first);
         while taken < wanted {
-            let Some(slab) = next.or_else(|| self.grow(class)) else { break };
+            let Some(slab) = next.or_else(|| self.grow(class, &mut ahead)) else { break };
             // SAFETY: `taken` places from the end are used.
             let end = unsafe { places.add(wanted - taken) };
             // SAFETY: the lock is held, and that many places are left below `end`.
@@ -318,17 +330,24 @@ impl Slabs {
             let seen = unsafe { slab.as_ref() };
             // SAFETY: the lock is held.
             next = NonNull::new(unsafe { Slab::links(slab) }.next);
-            if seen.free_count() <= 0 {
+            if !seen.may_have_room() {
                 self.unlist(slab);
             }
         }
-        taken
+        (taken, ahead)
     }
 
-    /// A new slab, listed; `None` when the system has no memory.
+    /// A new slab, listed; `None` when the system has no memory. `ahead` becomes its run if that is
+    /// to be made resident.
     #[cold]
-    fn grow(&mut self, class: &Class) -> Option<NonNull<Slab>> {
+    fn grow(&mut self, class: &Class, ahead: &mut Option<Run>) -> Option<NonNull<Slab>> {
+        /// From so many slabs on a class is taken to use the next one, too.
+        const MANY: usize = 16;
         let run = superslab::alloc_run(class.size.units, class.account)?;
+        if run.clean && class.account.terms.prefault == Prefault::Growing && self.count >= MANY {
+            *ahead = Some(run);
+        }
+        self.count += 1;
         let (used, length) = class.slab_bytes();
         let terms = &class.account.terms;
         if let Some(fill) = terms.fill_slab {
@@ -392,10 +411,11 @@ impl Slabs {
             return;
         }
         self.unlist(slab);
+        self.count -= 1;
         // SAFETY: headers are never unmapped.
         unsafe { slab.as_ref() }.disown();
         let (superslab, first) = (Superslab::of(slab.cast()), Slab::unit(slab));
-        // SAFETY: all blocks are free and no giver is under way (slab rule 3), so the run is ours.
+        // SAFETY: all blocks are free (slab rule 1), so the run is ours.
         unsafe { superslab::free_run(superslab, first, class.size.units, class.account) };
     }
 }

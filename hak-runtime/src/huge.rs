@@ -19,7 +19,7 @@ mod tests;
 use core::mem;
 use core::ptr::{self, NonNull};
 
-use crate::account::Account;
+use crate::account::{Account, Prefault};
 use crate::os;
 use crate::sync::Mutex;
 
@@ -294,7 +294,7 @@ pub(crate) unsafe fn advise(start: NonNull<u8>, bytes: usize, account: &Account)
         // SAFETY: by this function's contract.
         unsafe { os::advise_huge_pages(start, bytes) };
     }
-    if account.terms.prefault {
+    if account.terms.prefault == Prefault::All {
         // SAFETY: by this function's contract.
         unsafe { os::populate(start, bytes) };
     }
@@ -319,7 +319,7 @@ unsafe fn grow(
     let grown = unsafe { os::remap(start, old_bytes, new_bytes, may_move) };
     match grown {
         None => account.refund(new_bytes - old_bytes),
-        Some(start) if account.terms.prefault => {
+        Some(start) if account.terms.prefault == Prefault::All => {
             // SAFETY: the mapping is that long now, and the caller's.
             unsafe { os::populate(start, new_bytes) };
         }

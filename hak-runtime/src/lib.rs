@@ -100,7 +100,7 @@ mod superslab;
 mod sync;
 mod thread;
 
-pub use account::{Account, Purge, PurgeHow, Terms};
+pub use account::{Account, Prefault, Purge, PurgeHow, Terms};
 pub use bin::{BIN_WORDS, Bin};
 pub use cache::Cache;
 pub use canary::Canary;

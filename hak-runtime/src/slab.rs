@@ -5,28 +5,33 @@
 //! 1. A set bit is a free block. Whoever clears it owns the block; whoever owns it may set it.
 //! 2. Anyone may give back, without a lock. Taking needs the class lock, so while it is held no
 //!    bit is cleared by others.
-//! 3. `free_count` lags behind the bits, and may be negative for a moment. Who lifts it from 0 or
-//!    less to 1 or more lists the slab; who lifts it to all tries to retire it. Seen under the
-//!    class lock it never exceeds the number of set bits, so "all" means there that every block
-//!    is free and that no giver is between its steps.
-//! 4. After its `fetch_add` a giver looks at the slab again only under the class lock, and checks
-//!    all of it anew: it may have been retired and reused. Headers are never unmapped.
-//! 5. The summary has a bit for each word that may have free bits. A taker clears it before it
-//!    empties the word; a giver that finds the word empty sets it after. So a free bit that was
-//!    counted always has its summary bit, or is about to.
-//! 6. `owner` is set and cleared under the owner's lock. Who holds a class's lock and sees that
+//! 3. `filled` has a bit for each word with free bits: a taker clears it before it empties the word;
+//!    a giver that finds the word empty sets it after. Who sets the first one lists the slab. So a
+//!    slab with a free bit is listed, or has a giver who is about to set that bit or to list it.
+//! 4. `whole` has a bit for each word all of whose blocks are free: a taker clears it before it
+//!    takes from the word; a giver that completes the word sets it after. Who sets the last one
+//!    tries to retire the slab.
+//! 5. Both are hints: a word that is said to be filled may be empty, and one that is said to be whole
+//!    may have lost a block, since a giver is late. The words are asked, under the class lock.
+//! 6. After its bit is set a giver holds no block, so the slab may be retired, and the slot reused
+//!    for a slab of whatever class, before the giver's next step. Of such a slab it sets a bit of
+//!    the hints, no more, and does under the lock of that slab's class what its bit asks for.
+//!    Headers are never unmapped.
+//! 7. `owner` is set and cleared under the owner's lock. Who holds a class's lock and sees that
 //!    class as owner may rely on it.
 //!
 //! # Orderings
 //!
 //! `give_back` releases and `take` acquires: whoever gets a block sees all that was written to it.
+//! Both do both, so that the order of two threads at a word is also that of what they do to the
+//! hints before and after.
 
 use core::ptr::{self, NonNull};
 
 use crate::account::Account;
 use crate::size_class::{Depth, SizeClass, WORDS_MAX};
 use crate::superslab::{META_BYTES, Run, Superslab, UNIT_BYTES};
-use crate::sync::{AtomicI32, AtomicPtr, AtomicU64, Ordering, UnsafeCell};
+use crate::sync::{AtomicPtr, AtomicU64, Ordering, UnsafeCell};
 
 /// What a slab knows its class by: an address.
 pub(crate) type Owner = *const ();
@@ -51,8 +56,8 @@ pub(crate) fn kind_of(account: &Account, number: usize) -> Kind {
 pub(crate) struct Slab {
     /// The class it belongs to; null while it is retired.
     owner: AtomicPtr<()>,
-    free_count: AtomicI32,
-    summary: AtomicU64,
+    filled: AtomicU64,
+    whole: AtomicU64,
     /// Whose blocks it has. Who holds one of them may rely on it; a slot that holds no slab has
     /// the kind of none.
     kind: AtomicU64,
@@ -120,6 +125,23 @@ impl Place {
     }
 }
 
+/// One bit for each word of a slab of `blocks`.
+#[inline]
+fn all_words(blocks: u32) -> u64 {
+    u64::MAX >> (u64::BITS - blocks.div_ceil(u64::BITS))
+}
+
+/// The bits of all blocks in one word of a slab of `blocks`, which has that word.
+#[inline]
+fn word_of(blocks: u32, word: u32) -> u64 {
+    u64::MAX >> (u64::BITS - (blocks - word * u64::BITS).min(u64::BITS))
+}
+
+/// The words of a slab of `blocks` when all of them are free.
+fn words_of(blocks: u32) -> impl Iterator<Item = u64> {
+    (0..blocks.div_ceil(u64::BITS)).map(move |word| word_of(blocks, word))
+}
+
 /// Finds the place of a block.
 ///
 /// # Safety
@@ -150,16 +172,15 @@ impl Slab {
     /// 2. The caller holds the lock of the class `owner`.
     pub(crate) unsafe fn new(run: Run, blocks: u32, owner: Owner, kind: Kind) -> NonNull<Slab> {
         let this: NonNull<Slab> = Superslab::meta(run.superslab, run.first).cast();
-        // SAFETY: headers are never unmapped; before the owner is set, late givers of the slot's
-        // earlier lives only read `owner` (rules 4 and 6). All-zero bytes are a valid `Slab`.
+        // SAFETY: headers are never unmapped; late givers of the slot's earlier lives only read
+        // `owner` and set hints (rule 6). All-zero bytes are a valid `Slab`.
         let slab = unsafe { this.as_ref() };
-        let words = blocks.div_ceil(64);
-        for (word, bits) in slab.free_bits[..words as usize].iter().enumerate() {
-            let left = blocks - u32::try_from(word).unwrap_or(0) * 64;
-            bits.store(u64::MAX >> (64 - left.min(64)), Ordering::Relaxed);
+        for (bits, all) in slab.free_bits.iter().zip(words_of(blocks)) {
+            bits.store(all, Ordering::Relaxed);
         }
-        slab.summary.store(u64::MAX >> (64 - words), Ordering::Relaxed);
-        slab.free_count.store(blocks.cast_signed(), Ordering::Relaxed);
+        // Late givers may be at these: swapped, they stand in one order with what those do.
+        slab.filled.swap(all_words(blocks), Ordering::AcqRel);
+        slab.whole.swap(all_words(blocks), Ordering::AcqRel);
         let (next, previous) = (ptr::null_mut(), ptr::null_mut());
         let unlisted = Links { next, previous, listed: false, guarded: false };
         // SAFETY: the class lock is held.
@@ -169,8 +190,7 @@ impl Slab {
         this
     }
 
-    /// Marks blocks of one word free, and says what is left to do. `bits` are `given` blocks; the
-    /// slab has `blocks`.
+    /// Marks blocks of one word free, and says what is left to do. The slab has `blocks`.
     ///
     /// # Errors
     ///
@@ -184,25 +204,31 @@ impl Slab {
         this: NonNull<Slab>,
         word: u32,
         bits: u64,
-        given: i32,
         blocks: u32,
     ) -> Result<Duty, DoubleFree> {
         // SAFETY: headers are never unmapped. By (1) the slab holds a live block, so it is ours
-        // until the count is raised below.
+        // until the block's bit is set below.
         let slab = unsafe { this.as_ref() };
         // SAFETY: a slab has at most as many blocks as it has bits.
         let free_bits = unsafe { slab.free_bits.get_unchecked(word as usize) };
-        let before = free_bits.fetch_or(bits, Ordering::Release);
+        // None of them is set, so a sum sets them; a processor adds in one step what it would have
+        // to try again and again for a union. After a double free the sum is wrong, and told.
+        let before = free_bits.fetch_add(bits, Ordering::AcqRel);
         if before & bits != 0 {
             return Err(DoubleFree { bits: before & bits });
         }
-        if before == 0 {
-            slab.summary.fetch_or(1 << word, Ordering::Release);
+        let mut duty = Duty::None;
+        if before == 0 && slab.filled.fetch_or(1 << word, Ordering::AcqRel) == 0 {
+            duty = Duty::Settle;
         }
-        let count = slab.free_count.fetch_add(given, Ordering::AcqRel);
-        let has_room_again = count <= 0 && count + given > 0;
-        let is_whole = count + given == blocks.cast_signed();
-        Ok(if has_room_again || is_whole { Duty::Settle } else { Duty::None })
+        if before | bits == word_of(blocks, word) {
+            let whole = slab.whole.fetch_or(1 << word, Ordering::AcqRel) | 1 << word;
+            // A late giver may have set more (rule 6).
+            if whole & all_words(blocks) == all_words(blocks) {
+                duty = Duty::Settle;
+            }
+        }
+        Ok(duty)
     }
 
     /// Takes up to `wanted` blocks, lowest first, and writes them downwards from `end`; says how
@@ -223,11 +249,16 @@ impl Slab {
         let start = Self::start(this);
         let mut taken = 0;
         while taken < wanted {
-            let summary = slab.summary.load(Ordering::Acquire);
-            if summary == 0 {
+            let filled = slab.filled.load(Ordering::Acquire);
+            if filled == 0 {
                 break;
             }
-            let word = summary.trailing_zeros();
+            let word = filled.trailing_zeros();
+            if all_words(size.blocks) & 1 << word == 0 {
+                // A late giver of a longer slab set it (rule 6): there is no such word.
+                slab.filled.fetch_and(!(1 << word), Ordering::AcqRel);
+                continue;
+            }
             let mut bits = slab.claim(word, wanted - taken);
             while bits != 0 {
                 let index = word * 64 + bits.trailing_zeros();
@@ -241,31 +272,32 @@ impl Slab {
                 unsafe { place.write(block.as_ptr()) };
             }
         }
-        let count = i32::try_from(taken).unwrap_or(0);
-        slab.free_count.fetch_sub(count, Ordering::AcqRel);
         taken
     }
 
-    /// Clears up to `wanted` bits of a word, lowest first, and returns them (rule 5).
+    /// Clears up to `wanted` bits of a word, at least one if it has any, lowest first, and returns
+    /// them (rules 3 and 4).
     fn claim(&self, word: u32, wanted: usize) -> u64 {
         let free_bits = &self.free_bits[word as usize % WORDS_MAX as usize];
         let seen = free_bits.load(Ordering::Acquire);
+        if self.whole.load(Ordering::Relaxed) & 1 << word != 0 {
+            self.whole.fetch_and(!(1 << word), Ordering::AcqRel);
+        }
         if seen.count_ones() as usize > wanted {
-            // The word keeps some bits: no one else clears them (rule 2), so it stays in the
-            // summary.
+            // The word keeps some bits: no one else clears them (rule 2), so it stays filled.
             let rest = (0..wanted).fold(seen, |bits, _| bits & (bits - 1));
-            free_bits.fetch_and(!(seen & !rest), Ordering::Acquire);
+            free_bits.fetch_and(!(seen & !rest), Ordering::AcqRel);
             return seen & !rest;
         }
-        self.summary.fetch_and(!(1 << word), Ordering::AcqRel);
+        self.filled.fetch_and(!(1 << word), Ordering::AcqRel);
         let found = free_bits.swap(0, Ordering::AcqRel);
         if found.count_ones() as usize <= wanted {
             return found;
         }
         // More came in between: put back what is too many.
         let rest = (0..wanted).fold(found, |bits, _| bits & (bits - 1));
-        free_bits.fetch_or(rest, Ordering::Release);
-        self.summary.fetch_or(1 << word, Ordering::Release);
+        free_bits.fetch_or(rest, Ordering::AcqRel);
+        self.filled.fetch_or(1 << word, Ordering::AcqRel);
         found & !rest
     }
 
@@ -286,7 +318,7 @@ impl Slab {
         self.owner.load(Ordering::Acquire)
     }
 
-    /// Whether the slab belongs to a class; reliable while that class's lock is held (rule 6).
+    /// Whether the slab belongs to a class; reliable while that class's lock is held (rule 7).
     pub(crate) fn is_owned_by(&self, owner: Owner) -> bool {
         ptr::eq(self.owner(), owner)
     }
@@ -320,9 +352,22 @@ impl Slab {
         free_bits.load(Ordering::Relaxed) & place.bit() != 0
     }
 
-    /// Free blocks that were counted; see rule 3.
-    pub(crate) fn free_count(&self) -> i32 {
-        self.free_count.load(Ordering::Acquire)
+    /// Whether it has room, as far as its hint knows (rule 5): if not, then a giver will list it
+    /// before it has.
+    pub(crate) fn may_have_room(&self) -> bool {
+        self.filled.load(Ordering::Acquire) != 0
+    }
+
+    /// Whether all its `blocks` are free. They stay so while the class lock is held (rule 2).
+    pub(crate) fn is_whole(&self, blocks: u32) -> bool {
+        let mut words = self.free_bits.iter().zip(words_of(blocks));
+        words.all(|(bits, all)| bits.load(Ordering::Acquire) == all)
+    }
+
+    /// How many of its `blocks` are free.
+    pub(crate) fn free_blocks(&self, blocks: u32) -> usize {
+        let words = self.free_bits.iter().zip(words_of(blocks));
+        words.map(|(bits, all)| (bits.load(Ordering::Relaxed) & all).count_ones() as usize).sum()
     }
 
     /// The slab's place in its class's list.

@@ -21,7 +21,7 @@ mod runs;
 
 use core::ptr::{self, NonNull};
 
-use crate::account::Account;
+use crate::account::{Account, Prefault};
 use crate::os;
 use crate::sync::{AtomicPtr, AtomicU8, AtomicUsize, Ordering, UnsafeCell};
 
@@ -302,7 +302,7 @@ impl Superslab {
             // SAFETY: just mapped with this size.
             unsafe { os::no_huge_pages(memory, SUPERSLAB_BYTES) };
         }
-        if account.terms.prefault {
+        if account.terms.prefault == Prefault::All {
             // SAFETY: just mapped with this size.
             unsafe { os::populate(memory, SUPERSLAB_BYTES) };
         }

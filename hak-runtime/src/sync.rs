@@ -15,8 +15,7 @@ mod models;
 
 #[cfg(all(test, loom))]
 pub(crate) use modelled::{
-    AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Mutex,
-    UnsafeCell,
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Mutex, UnsafeCell,
 };
 #[cfg(all(test, loom))]
 use modelled::{futex_wait, futex_wake_one, this_thread};
@@ -24,7 +23,7 @@ use modelled::{futex_wait, futex_wake_one, this_thread};
 #[cfg(not(all(test, loom)))]
 pub(crate) use core::{
     cell::UnsafeCell,
-    sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize},
+    sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize},
 };
 #[cfg(not(all(test, loom)))]
 pub(crate) use mutex::Mutex;

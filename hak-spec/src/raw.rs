@@ -181,7 +181,8 @@ pub(crate) struct Superslab {
     /// `None` for `"none"`.
     pub(crate) limit: Field<Option<u64>>,
     pub(crate) huge_pages: Field<String>,
-    pub(crate) prefault: Field<bool>,
+    /// `None` for `"growing"`.
+    pub(crate) prefault: Field<Option<bool>>,
 }
 
 /// `superslab.purge`.

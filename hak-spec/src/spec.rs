@@ -118,8 +118,19 @@ pub struct Superslab {
     pub limit: Option<u64>,
     /// Whether the kernel is asked for huge pages.
     pub huge_pages: bool,
-    /// Whether memory is made resident when it is mapped.
-    pub prefault: bool,
+    /// What is made resident ahead of its use.
+    pub prefault: Prefault,
+}
+
+/// What is made resident ahead of its use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prefault {
+    /// Nothing.
+    None,
+    /// Slabs of classes that have many.
+    Growing,
+    /// All that is mapped.
+    All,
 }
 
 /// When and how free units go back to the system.

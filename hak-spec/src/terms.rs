@@ -1,7 +1,7 @@
 //! From `superslab` as written to the terms on which memory comes from the system and goes back.
 
 use crate::raw;
-use crate::spec::{Layers, Purge, PurgeHow, SHARDS_AUTO, Superslab};
+use crate::spec::{Layers, Prefault, Purge, PurgeHow, SHARDS_AUTO, Superslab};
 
 /// The terms of a spec that passed every rule; `None` when a value of them is broken. Without a
 /// cache layer a thread keeps nothing, not even which shard is its own.
@@ -16,7 +16,11 @@ pub(crate) fn superslab(raw: &raw::Superslab, layers: Layers) -> Option<Supersla
         purge: purge(&raw.purge)?,
         limit: raw.limit.as_ref()?.value,
         huge_pages: raw.huge_pages.as_ref()?.value == "advise",
-        prefault: raw.prefault.as_ref()?.value,
+        prefault: match raw.prefault.as_ref()?.value {
+            Some(false) => Prefault::None,
+            None => Prefault::Growing,
+            Some(true) => Prefault::All,
+        },
     })
 }
 

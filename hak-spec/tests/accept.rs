@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hak_spec::{
-    Class, Inline, Layers, Likely, Purge, PurgeHow, SHARDS_AUTO, Spec, UNIT_BYTES, parse,
+    Class, Inline, Layers, Likely, Prefault, Purge, PurgeHow, SHARDS_AUTO, Spec, UNIT_BYTES, parse,
 };
 
 /// The model of a text; panics with the problems of a bad one.
@@ -57,7 +57,7 @@ fn a_version_is_a_spec() {
     let terms = spec.superslab;
     let purge = Purge { after_ms: 1000, how: PurgeHow::DontNeed, helper: false };
     assert_eq!((terms.shards, terms.purge, terms.limit), (1, Some(purge), None));
-    assert_eq!((terms.huge_pages, terms.prefault), (false, false));
+    assert_eq!((terms.huge_pages, terms.prefault), (false, Prefault::Growing));
 }
 
 #[test]
@@ -206,7 +206,8 @@ fn memory_goes_back_as_the_spec_says() {
     );
     let purge = Purge { after_ms: 5000, how: PurgeHow::Free, helper: true };
     assert_eq!(spec.superslab.purge, Some(purge));
-    assert!(spec.superslab.huge_pages && spec.superslab.prefault);
+    assert!(spec.superslab.huge_pages && spec.superslab.prefault == Prefault::All);
+    assert_eq!(with("superslab.prefault = false").superslab.prefault, Prefault::None);
     assert_eq!(with("superslab.purge.how = \"never\"").superslab.purge, None);
 }
 

@@ -92,6 +92,7 @@ const _: () = {
                 how: PurgeHow::DontNeed,
                 helper: false,
             },
+            prefault: runtime::Prefault::Growing,
             ..Terms::DEFAULT
         },
     );

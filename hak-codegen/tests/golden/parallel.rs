@@ -84,6 +84,7 @@ const _: () = {
                 how: PurgeHow::DontNeed,
                 helper: false,
             },
+            prefault: runtime::Prefault::Growing,
             shards_by_processors: true,
             ..Terms::DEFAULT
         },

@@ -52,6 +52,7 @@ const _: () = {
                 how: PurgeHow::DontNeed,
                 helper: false,
             },
+            prefault: runtime::Prefault::Growing,
             ..Terms::DEFAULT
         },
     );

@@ -56,6 +56,7 @@ const _: () = {
                 how: PurgeHow::DontNeed,
                 helper: false,
             },
+            prefault: runtime::Prefault::Growing,
             ..Terms::DEFAULT
         }),
     );

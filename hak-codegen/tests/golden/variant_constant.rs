@@ -53,6 +53,7 @@ const _: () = {
                 how: PurgeHow::DontNeed,
                 helper: false,
             },
+            prefault: runtime::Prefault::Growing,
             ..Terms::DEFAULT
         },
     );

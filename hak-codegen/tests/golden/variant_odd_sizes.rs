@@ -55,6 +55,7 @@ const _: () = {
                 how: PurgeHow::DontNeed,
                 helper: false,
             },
+            prefault: runtime::Prefault::Growing,
             ..Terms::DEFAULT
         },
     );

@@ -54,7 +54,7 @@ const _: () = {
                 helper: true,
             },
             huge_pages: true,
-            prefault: true,
+            prefault: runtime::Prefault::All,
             shards_by_processors: true,
             ..Terms::DEFAULT
         },

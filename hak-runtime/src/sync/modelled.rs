@@ -101,7 +101,6 @@ macro_rules! atomics {
 
 atomics! {
     AtomicBool of bool,
-    AtomicI32 of i32,
     AtomicU8 of u8,
     AtomicU32 of u32,
     AtomicU64 of u64,
