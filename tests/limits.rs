@@ -32,7 +32,9 @@ hak_allocator!(struct Advised = {
     schema = 1, extends = "general", superslab.huge_pages = "advise"
 });
 hak_allocator!(struct NotAdvised = { schema = 1, extends = "general" });
-hak_allocator!(struct Growing = { schema = 1, extends = "general", superslab.prefault = "growing" });
+hak_allocator!(struct Growing = {
+    schema = 1, extends = "general", superslab.prefault = "growing"
+});
 hak_allocator!(struct NotGrowing = { schema = 1, extends = "general", superslab.prefault = false });
 hak_allocator!(struct Prefaulted = { schema = 1, extends = "general", superslab.prefault = true });
 

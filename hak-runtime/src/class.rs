@@ -310,8 +310,8 @@ fn settle(slab: NonNull<Slab>) {
 impl Slabs {
     /// # Safety
     ///
-    /// As for [`Class::take`], except that blocks stand in the last places. Also gives a run that is
-    /// to be made resident, if there is one.
+    /// As for [`Class::take`], except that blocks stand in the last places. Also gives a run that
+    /// is to be made resident, if there is one.
     unsafe fn take(
         &mut self,
         class: &Class,

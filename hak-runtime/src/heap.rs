@@ -114,8 +114,8 @@ impl<D: Depots, L: Larges> Heap<D, L> {
         self.visit();
     }
 
-    /// Resizes a large allocation without copying, if that can be done: its new place, or null,
-    /// which leaves it as it was. The new size, too, is one that no class serves.
+    /// Resizes a large allocation where it is, or by moving it to where it may grow on: its new
+    /// place, or null, which leaves it as it was. The new size, too, is one that no class serves.
     ///
     /// # Safety
     ///

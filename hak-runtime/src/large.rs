@@ -29,8 +29,8 @@ pub trait Larges: Sync + 'static {
         small: impl FnOnce(NonNull<u8>) -> Option<Block>,
     );
 
-    /// Resizes a block without copying, if that can be done: its new place, or `None`, which
-    /// leaves it as it was. Misuse is as for [`Larges::dealloc`].
+    /// Resizes a block where it is, or by moving it to where it may grow on: its new place, or
+    /// `None`, which leaves it as it was. Misuse is as for [`Larges::dealloc`].
     ///
     /// # Safety
     ///
@@ -186,9 +186,11 @@ impl Larges for Large {
             (true, true) => {
                 // SAFETY: by (1) and (2).
                 let resized = unsafe { span::resize(start, old_bytes, new_bytes, account) };
-                resized
-                    .unwrap_or_else(|wrong| misfit(start, request, wrong, account))
-                    .then_some(start)
+                if resized.unwrap_or_else(|wrong| misfit(start, request, wrong, account)) {
+                    return Some(start);
+                }
+                // SAFETY: as above, and what cannot be resized was to grow.
+                unsafe { span::grow_elsewhere(start, old_bytes, new_bytes, account) }
             }
             (false, false) => {
                 // SAFETY: by (1) and (2).

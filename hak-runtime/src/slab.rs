@@ -5,14 +5,16 @@
 //! 1. A set bit is a free block. Whoever clears it owns the block; whoever owns it may set it.
 //! 2. Anyone may give back, without a lock. Taking needs the class lock, so while it is held no
 //!    bit is cleared by others.
-//! 3. `filled` has a bit for each word with free bits: a taker clears it before it empties the word;
-//!    a giver that finds the word empty sets it after. Who sets the first one lists the slab. So a
-//!    slab with a free bit is listed, or has a giver who is about to set that bit or to list it.
+//! 3. `filled` has a bit for each word with free bits: a taker clears it before it empties the
+//!    word; a giver that finds the word empty sets it after. Who sets the first one lists the slab.
+//!    So a slab with a free bit is listed, or has a giver who is about to set that bit or to list
+//!    it.
 //! 4. `whole` has a bit for each word all of whose blocks are free: a taker clears it before it
 //!    takes from the word; a giver that completes the word sets it after. Who sets the last one
 //!    tries to retire the slab.
-//! 5. Both are hints: a word that is said to be filled may be empty, and one that is said to be whole
-//!    may have lost a block, since a giver is late. The words are asked, under the class lock.
+//! 5. Both are hints: a word that is said to be filled may be empty, and one that is said to be
+//!    whole may have lost a block, since a giver is late. The words are asked, under the class
+//!    lock.
 //! 6. After its bit is set a giver holds no block, so the slab may be retired, and the slot reused
 //!    for a slab of whatever class, before the giver's next step. Of such a slab it sets a bit of
 //!    the hints, no more, and does under the lock of that slab's class what its bit asks for.

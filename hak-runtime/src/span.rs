@@ -21,6 +21,26 @@ pub(crate) fn alloc(bytes: usize, account: &Account) -> Option<(NonNull<u8>, boo
     Some((run.start(), run.clean))
 }
 
+/// Moves a span that grows, to where it may grow on; `None` when there is no memory.
+///
+/// # Safety
+///
+/// `start` came from [`alloc`] for `old_bytes`, fewer than `new_bytes`, and this account. If it
+/// moves, no one uses the old memory after this call.
+pub(crate) unsafe fn grow_elsewhere(
+    start: NonNull<u8>,
+    old_bytes: usize,
+    new_bytes: usize,
+    account: &Account,
+) -> Option<NonNull<u8>> {
+    let moved = superslab::alloc_growing_run(units(new_bytes), account)?.start();
+    // SAFETY: both are the caller's, and at least as long.
+    unsafe { moved.copy_from_nonoverlapping(start, old_bytes) };
+    // SAFETY: by this function's contract. What is wrong about it, `resize` would have found.
+    let _ = unsafe { free(start, old_bytes, account) };
+    Some(moved)
+}
+
 /// Why an address is no span of some size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Misfit {

@@ -12,12 +12,17 @@
 //! 4. Free units that were used are dirty. To return their OS pages they are claimed: they are
 //!    neither free nor in use until they come back, clean, so no lock is held meanwhile. Who finds
 //!    no other memory waits for them.
+//! 5. A run that grows stands alone in a half of a superslab. The units behind it there are
+//!    reserved: free, but in no list, so that no other run is put in its way. Memory that is
+//!    not touched costs nothing; when the system has no more addresses, reserves are given up.
 
 mod claim;
 #[cfg(all(test, loom))]
 mod models;
 mod pool;
 mod runs;
+#[cfg(test)]
+mod tests;
 
 use core::ptr::{self, NonNull};
 
@@ -38,6 +43,8 @@ pub const UNIT_BYTES: usize = 64 << 10;
 const UNITS: usize = SUPERSLAB_BYTES / UNIT_BYTES;
 /// Free units of a fresh superslab: all but the header's.
 const FRESH: u32 = !1;
+/// The halves of a superslab (rule 5): the second, and the first without the header's unit.
+const HALVES: [u32; 2] = [0xffff_0000, 0x0000_fffe];
 /// Bytes of one metadata slot.
 pub(crate) const META_BYTES: usize = 640;
 
@@ -66,6 +73,8 @@ pub(crate) struct Superslab {
 struct Shared {
     /// One bit per free unit.
     free: u32,
+    /// One bit per unit that is kept for the run before it to grow into (rule 5).
+    reserved: u32,
     /// One bit per free unit whose memory is zero: it was never handed out, or was purged.
     clean: u32,
     /// One bit per unit that is claimed (rule 4).
@@ -108,15 +117,34 @@ static NEWEST: AtomicPtr<Superslab> = AtomicPtr::new(ptr::null_mut());
 /// Hands out `units` neighbouring units, 1 to 31; `None` when the system has no memory, or the
 /// account is at its limit.
 pub(crate) fn alloc_run(units: u32, account: &Account) -> Option<Run> {
+    charged(units, account, || find_run(units, account))
+}
+
+/// Hands out a run that is likely to grow, at the start of a half of a superslab (rule 5).
+pub(crate) fn alloc_growing_run(units: u32, account: &Account) -> Option<Run> {
+    charged(units, account, || find_half(units, account).or_else(|| find_run(units, account)))
+}
+
+fn charged(units: u32, account: &Account, find: impl FnOnce() -> Option<Run>) -> Option<Run> {
     debug_assert!((1..u32::BITS).contains(&units));
     if !account.charge(units as usize * UNIT_BYTES) {
         return None;
     }
-    let run = find_run(units, account);
+    let run = find();
     if run.is_none() {
         account.refund(units as usize * UNIT_BYTES);
     }
     run
+}
+
+fn find_half(units: u32, account: &Account) -> Option<Run> {
+    let mut pool = UNITS_POOL.lock();
+    if let Some((superslab, half)) = pool.with_half(units) {
+        return Some(pool.take_half(superslab, units, half));
+    }
+    let superslab = pool.map(account)?;
+    let half = Superslab::halves(units).next()?;
+    Some(pool.take_half(superslab, units, half))
 }
 
 fn find_run(units: u32, account: &Account) -> Option<Run> {
@@ -124,6 +152,9 @@ fn find_run(units: u32, account: &Account) -> Option<Run> {
         let mut pool = UNITS_POOL.lock();
         if let Some(superslab) = pool.with_run(units).or_else(|| pool.map(account)) {
             return Some(pool.take(superslab, units));
+        }
+        if pool.give_up_reserves() {
+            continue;
         }
         if !pool.has_claimed() {
             return None;
@@ -155,6 +186,7 @@ pub(crate) unsafe fn free_run(
         return false;
     }
     pool.set_free(superslab, mask, false);
+    pool.end_reserve(superslab, first);
     pool.wait(superslab, due);
     drop(pool);
     account.refund(units as usize * UNIT_BYTES);
@@ -194,7 +226,9 @@ pub(crate) unsafe fn extend_run(
     let more = run_mask(first + units, wanted - units);
     let mut pool = UNITS_POOL.lock();
     // SAFETY: the lock is held (rule 1).
-    if unsafe { Superslab::shared(superslab) }.free & more != more {
+    let shared = unsafe { Superslab::shared(superslab) };
+    let others = shared.reserved & !Superslab::half_of(first);
+    if shared.free & !others & more != more {
         account.refund(more_bytes);
         return false;
     }
@@ -204,6 +238,7 @@ pub(crate) unsafe fn extend_run(
     shared.free &= !more;
     shared.clean &= !more;
     shared.offered &= !more;
+    shared.reserved &= !more;
     Superslab::set_heads(superslab, first + units..first + wanted, first);
     pool.link(superslab);
     true
@@ -330,6 +365,16 @@ impl Superslab {
         unsafe { &mut *cell.get() }
     }
 
+    /// The half that a unit is in.
+    fn half_of(unit: u32) -> u32 {
+        if unit < u32::BITS / 2 { HALVES[1] } else { HALVES[0] }
+    }
+
+    /// The halves that a run of so many units fits in.
+    fn halves(units: u32) -> impl Iterator<Item = u32> {
+        HALVES.into_iter().filter(move |half| units <= half.count_ones())
+    }
+
     fn set_heads(this: NonNull<Superslab>, units: core::ops::Range<u32>, head: u32) {
         for unit in units {
             // SAFETY: headers are never unmapped.
@@ -344,51 +389,9 @@ impl Shared {
     fn dirty(&self) -> u32 {
         self.free & !self.clean & !self.offered
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::os::fake::ALONE;
-
-    #[test]
-    fn runs_are_disjoint_and_come_back() {
-        let _alone = ALONE.lock();
-        let account = Account::for_test();
-        let sizes = [1, 31, 4, 16, 2, 9, 1, 7, 30, 3];
-        let runs: Vec<_> = sizes
-            .iter()
-            .map(|&units| (alloc_run(units, account).unwrap(), units as usize))
-            .collect();
-        let mut places: Vec<_> = runs
-            .iter()
-            .map(|(run, units)| (run.start().addr().get(), units * UNIT_BYTES))
-            .collect();
-        places.sort_unstable();
-        assert!(places.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
-        for (run, units) in runs {
-            let last = run.first + u32::try_from(units).unwrap() - 1;
-            // SAFETY: the run is held.
-            assert_eq!(unsafe { Superslab::head(run.superslab, last) }, run.first);
-            let units = u32::try_from(units).unwrap();
-            // SAFETY: the run was handed out above and is not used.
-            assert!(unsafe { free_run(run.superslab, run.first, units, account) });
-        }
-        assert_eq!(account.held(), 0);
-    }
-
-    #[test]
-    fn claimed_units_are_purged() {
-        let _alone = ALONE.lock();
-        let account = Account::for_test();
-        let run = alloc_run(31, account).unwrap();
-        // SAFETY: the run is ours.
-        unsafe { run.start().write_bytes(1, 31 * UNIT_BYTES) };
-        // SAFETY: the run is ours, and not used below.
-        assert!(unsafe { free_run(run.superslab, run.first, 31, account) });
-        // Other tests may have taken a few of its units meanwhile.
-        let claim = claim_now(run.superslab, false).expect("some of 31 free units are left");
-        let claimed = claim.units.count_ones() as usize;
-        assert_eq!(claim.purge(), claimed * UNIT_BYTES);
+    /// Free units that any run may get.
+    fn open(&self) -> u32 {
+        self.free & !self.reserved
     }
 }

@@ -140,3 +140,82 @@ fn a_run_grows_only_into_units_that_no_one_holds() {
         all_are_there(superslab);
     });
 }
+
+/// A run that grows, and that is used.
+fn take_growing(units: u32) -> Run {
+    let run = alloc_growing_run(units, &ACCOUNT).unwrap();
+    touch_all(run.start(), units as usize * UNIT_BYTES);
+    run
+}
+
+fn extend(run: Run, units: u32, wanted: u32) -> bool {
+    // SAFETY: each model owns what it extends.
+    let extended = unsafe { extend_run(run.superslab, run.first, units, wanted, &ACCOUNT) };
+    if extended {
+        touch_all(run.start(), wanted as usize * UNIT_BYTES);
+    }
+    extended
+}
+
+/// Bits of the units that are reserved.
+fn reserved(superslab: NonNull<Superslab>) -> u32 {
+    let _pool = UNITS_POOL.lock();
+    // SAFETY: the lock is held.
+    unsafe { Superslab::shared(superslab) }.reserved
+}
+
+#[test]
+fn others_keep_out_of_the_way_of_a_run_that_grows() {
+    check(3, || {
+        begin();
+        let high = take_growing(2);
+        let low = take_growing(2);
+        assert_eq!((low.superslab, low.first, high.first), (high.superslab, 1, 16));
+        let other = thread::spawn(|| {
+            let run = take(3).unwrap();
+            assert_eq!(all().count(), 2, "there is no room beside the two");
+            give(run, 3);
+        });
+        assert!(extend(high, 2, 16) && extend(low, 2, 4) && extend(low, 4, 15));
+        assert!(!extend(low, 15, 16), "there the other run is");
+        other.join().unwrap();
+        assert_eq!(reserved(low.superslab), 0);
+        give(low, 15);
+        give(high, 16);
+        all_are_there(low.superslab);
+    });
+}
+
+#[test]
+fn what_is_reserved_for_another_is_no_room_to_grow() {
+    check(1, || {
+        begin();
+        let (high, low) = (take_growing(1), take_growing(1));
+        assert!(extend(low, 1, 15));
+        give(high, 1);
+        let high = take_growing(1);
+        assert_eq!(high.first, 16);
+        give(Run { first: 15, ..low }, 1);
+        assert!(extend(low, 14, 15) && !extend(low, 15, 17));
+        give(high, 1);
+        assert!(extend(low, 15, 17), "no one is there, and nothing is reserved");
+        give(low, 17);
+        all_are_there(low.superslab);
+    });
+}
+
+#[test]
+fn a_run_that_is_freed_or_shrinks_reserves_nothing() {
+    check(1, || {
+        begin();
+        let (freed, shrinks) = (take_growing(4), take_growing(4));
+        assert_eq!(reserved(freed.superslab).count_ones(), 31 - 8);
+        give(freed, 4);
+        assert_eq!(reserved(freed.superslab) & HALVES[0], 0);
+        give(Run { first: shrinks.first + 2, ..shrinks }, 2);
+        assert_eq!(reserved(freed.superslab), 0);
+        assert!(extend(shrinks, 2, 3), "it may grow on, since no one came");
+        give(shrinks, 3);
+        all_are_there(freed.superslab);
+    });
+}

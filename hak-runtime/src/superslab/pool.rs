@@ -3,7 +3,7 @@
 use core::ptr::{self, NonNull};
 
 use super::runs::{first_run, longest_run, run_mask};
-use super::{Claim, Run, Superslab, UNITS, all};
+use super::{Claim, HALVES, Run, Superslab, UNITS, all};
 use crate::account::{Account, Purge, PurgeHow};
 use crate::os;
 use crate::sync::{AtomicU64, Mutex, Ordering};
@@ -120,6 +120,19 @@ impl Units {
         }
     }
 
+    /// A superslab with a free half for a run of so many units, and which; of few that have one
+    /// the one with the least room besides.
+    pub(super) fn with_half(&self, units: u32) -> Option<(NonNull<Superslab>, u32)> {
+        let shortest = HALVES[1].count_ones();
+        let runs = (shortest..u32::BITS).filter(|&run| self.occupied & (1 << run) != 0);
+        runs.filter_map(|run| NonNull::new(self.by_run[run as usize])).find_map(|superslab| {
+            // SAFETY: `self` is only reached under the lock.
+            let open = unsafe { Superslab::shared(superslab) }.open();
+            let half = Superslab::halves(units).find(|half| open & half == *half)?;
+            Some((superslab, half))
+        })
+    }
+
     /// A new superslab, in no list by run yet.
     pub(super) fn map(&self, account: &Account) -> Option<NonNull<Superslab>> {
         let superslab = Superslab::map(account)?;
@@ -129,18 +142,68 @@ impl Units {
 
     /// Takes the lowest run of so many units, which the superslab has.
     pub(super) fn take(&mut self, superslab: NonNull<Superslab>, units: u32) -> Run {
+        // SAFETY: `self` is only reached under the lock.
+        let first = first_run(unsafe { Superslab::shared(superslab) }.open(), units);
+        self.take_at(superslab, first, units, 0)
+    }
+
+    /// Takes the first units of a half that is free, and reserves the others for them.
+    pub(super) fn take_half(
+        &mut self,
+        superslab: NonNull<Superslab>,
+        units: u32,
+        half: u32,
+    ) -> Run {
+        self.take_at(superslab, half.trailing_zeros(), units, half)
+    }
+
+    /// Takes units that are free, and reserves others besides.
+    fn take_at(
+        &mut self,
+        superslab: NonNull<Superslab>,
+        first: u32,
+        units: u32,
+        reserve: u32,
+    ) -> Run {
         self.unlink(superslab);
         // SAFETY: `self` is only reached under the lock.
         let shared = unsafe { Superslab::shared(superslab) };
-        let first = first_run(shared.free, units);
         let mask = run_mask(first, units);
         let clean = shared.clean & mask == mask;
         shared.free &= !mask;
         shared.clean &= !mask;
         shared.offered &= !mask;
+        shared.reserved |= reserve & !mask;
         Superslab::set_heads(superslab, first..first + units, first);
         self.link(superslab);
         Run { superslab, first, clean }
+    }
+
+    /// Ends the reserve in a unit's half: the run there was given back, or shrinks.
+    pub(super) fn end_reserve(&mut self, superslab: NonNull<Superslab>, unit: u32) {
+        // SAFETY: `self` is only reached under the lock.
+        let reserved = unsafe { Superslab::shared(superslab) }.reserved;
+        let rest = reserved & !Superslab::half_of(unit);
+        if rest != reserved {
+            self.unlink(superslab);
+            // SAFETY: as above; the reference from there has ended.
+            unsafe { Superslab::shared(superslab) }.reserved = rest;
+            self.link(superslab);
+        }
+    }
+
+    /// Ends all reserves; whether there were some.
+    #[cold]
+    pub(super) fn give_up_reserves(&mut self) -> bool {
+        let mut some = false;
+        for superslab in all() {
+            for half in HALVES {
+                // SAFETY: `self` is only reached under the lock.
+                some |= unsafe { Superslab::shared(superslab) }.reserved & half != 0;
+                self.end_reserve(superslab, half.trailing_zeros());
+            }
+        }
+        some
     }
 
     /// Whether units of some superslab are claimed.
@@ -231,7 +294,7 @@ impl Units {
     pub(super) fn link(&mut self, superslab: NonNull<Superslab>) {
         // SAFETY: `self` is only reached under the lock.
         let shared = unsafe { Superslab::shared(superslab) };
-        let run = longest_run(shared.free);
+        let run = longest_run(shared.open());
         if run == 0 {
             return;
         }
@@ -250,7 +313,7 @@ impl Units {
     pub(super) fn unlink(&mut self, superslab: NonNull<Superslab>) {
         // SAFETY: `self` is only reached under the lock.
         let shared = unsafe { Superslab::shared(superslab) };
-        let run = longest_run(shared.free) as usize;
+        let run = longest_run(shared.open()) as usize;
         let (next, previous) = (shared.next, shared.previous);
         if previous.is_null() && self.by_run[run] != superslab.as_ptr() {
             return;
