@@ -17,8 +17,6 @@ pub(crate) struct Peer {
     bundled: Option<Bundled>,
     /// What it is, in one short sentence.
     pub(crate) about: &'static str,
-    /// Whether its program needs the cargo feature of its name.
-    pub(crate) feature: bool,
     /// The spec that it is made from, by its path from the repository's root.
     pub(crate) spec: Option<&'static str>,
     /// The kernels that its spec is meant for.
@@ -56,6 +54,15 @@ impl Peer {
             _ => PeerKind::Other,
         }
     }
+
+    /// The cargo feature that its program needs: ours share one, others have that of their name.
+    pub(crate) fn feature(&self) -> Option<&'static str> {
+        match self.kind() {
+            PeerKind::System => None,
+            PeerKind::Hak => Some("hak"),
+            PeerKind::Other => Some(self.name),
+        }
+    }
 }
 
 /// What most peers have in common.
@@ -64,7 +71,6 @@ const PEER: Peer = Peer {
     package: None,
     bundled: None,
     about: "",
-    feature: false,
     spec: None,
     meant_for: &[],
     environment: &[],
@@ -154,7 +160,6 @@ pub(crate) const PEERS: &[Peer] = &[
         package: Some("mimalloc"),
         bundled: Some(mimalloc("c_src/mimalloc/v2/include/mimalloc.h")),
         about: "mimalloc 2, in C: a heap for each thread, a free list for each page",
-        feature: true,
         ..PEER
     },
     Peer {
@@ -162,7 +167,6 @@ pub(crate) const PEERS: &[Peer] = &[
         package: Some("mimalloc"),
         bundled: Some(mimalloc("c_src/mimalloc/v3/include/mimalloc.h")),
         about: "mimalloc 3, in C: as 2, with more memory shared between threads",
-        feature: true,
         ..PEER
     },
     Peer {
@@ -174,14 +178,12 @@ pub(crate) const PEERS: &[Peer] = &[
             told: Told::Metadata,
         }),
         about: "jemalloc, in C: arenas, and caches of each thread",
-        feature: true,
         ..PEER
     },
     Peer {
         name: "snmalloc",
         package: Some("snmalloc-rs"),
         about: "snmalloc, in C++: what other threads free goes back in messages",
-        feature: true,
         not_under_valgrind: Some("it reserves 256 GiB of addresses, more than valgrind has"),
         ..PEER
     },
@@ -194,14 +196,12 @@ pub(crate) const PEERS: &[Peer] = &[
             told: Told::Metadata,
         }),
         about: "rpmalloc, in C: spans of one size, and caches of spans for each thread",
-        feature: true,
         ..PEER
     },
     Peer {
         name: "tcmalloc",
         package: Some("tcmalloc-better"),
         about: "TCMalloc, in C++: a cache for each processor",
-        feature: true,
         // A thread can register one place for restartable sequences, without which there are no
         // caches of processors but older ones of threads. The C library would be first.
         environment: &[("GLIBC_TUNABLES", "glibc.pthread.rseq=0")],
@@ -214,14 +214,12 @@ pub(crate) const PEERS: &[Peer] = &[
         name: "rusty",
         package: Some("rusty_alloc-api"),
         about: "rusty_alloc, in Rust: the design of mimalloc 2",
-        feature: true,
         ..PEER
     },
     Peer {
         name: "smmalloc",
         package: Some("smmalloc"),
         about: "smalloc, in Rust: 64 TiB of addresses, and free lists without locks",
-        feature: true,
         not_under_valgrind: Some("it reserves 64 TiB of addresses, more than valgrind has"),
         ..PEER
     },
@@ -301,7 +299,6 @@ mod tests {
         };
         assert_eq!(named(PeerKind::System), ["system"]);
         assert!(named(PeerKind::Hak).iter().all(|name| name.starts_with("hak-")));
-        assert!(PEERS.iter().all(|peer| peer.feature == (peer.kind() == PeerKind::Other)));
     }
 
     #[test]
@@ -320,10 +317,12 @@ mod tests {
     #[test]
     fn each_feature_is_that_of_a_program() {
         let manifest = manifest(&folder());
-        let names = PEERS.iter().filter(|peer| peer.feature).map(|peer| peer.name);
+        let names = PEERS.iter().filter_map(super::Peer::feature);
         let required = manifest.bin.iter().map(|program| {
-            assert_eq!(program.required_features, [&*program.name]);
-            &*program.name
+            let ours = program.name.starts_with("hak-") || program.name.starts_with("plan-");
+            let feature = if ours { "hak" } else { &*program.name };
+            assert_eq!(program.required_features, [feature]);
+            feature
         });
         let mut features: BTreeSet<_> = manifest.features.keys().map(|name| &**name).collect();
         features.remove("programs");

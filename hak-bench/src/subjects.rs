@@ -69,12 +69,18 @@ pub(crate) fn ready(peers: &[&Peer], kernels: Kernels) -> Result<Vec<Subject>, F
     peers.iter().map(subject).collect()
 }
 
-/// Which peers are built together: those that need no feature. The others have a build of their
-/// own, so that each is always built with the same features, and not again for another choice.
+/// Which peers are built together: those that need the same feature, or none. Each is always built
+/// with the same features, so that another choice, or a change of ours, is no reason to build it
+/// again.
 fn builds<'a>(peers: &[&'a Peer]) -> Vec<Vec<&'a Peer>> {
-    let (featured, plain): (Vec<_>, Vec<_>) = peers.iter().partition(|peer| peer.feature);
-    let plain = (!plain.is_empty()).then_some(plain);
-    plain.into_iter().chain(featured.into_iter().map(|peer| vec![peer])).collect()
+    let mut builds: Vec<Vec<&Peer>> = Vec::new();
+    for &peer in peers {
+        match builds.iter_mut().find(|build| build[0].feature() == peer.feature()) {
+            Some(build) => build.push(peer),
+            None => builds.push(vec![peer]),
+        }
+    }
+    builds
 }
 
 impl Subject {
@@ -111,10 +117,9 @@ fn folder(kernels: Kernels) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// The program of each, as cargo left it.
+/// The program of each, as cargo left it. All need the same feature.
 fn build(peers: &[&Peer], kernels: Kernels) -> Result<Vec<(String, PathBuf)>, Failure> {
-    let mut features: Vec<_> =
-        peers.iter().filter(|peer| peer.feature).map(|peer| peer.name).collect();
+    let mut features: Vec<_> = peers[0].feature().into_iter().collect();
     features.extend((kernels == Kernels::All).then_some("programs"));
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

@@ -344,7 +344,10 @@ impl Slabs {
         /// From so many slabs on a class is taken to use the next one, too.
         const MANY: usize = 16;
         let run = superslab::alloc_run(class.size.units, class.account)?;
-        if run.clean && class.account.terms.prefault == Prefault::Growing && self.count >= MANY {
+        // Of longer blocks the program may leave pages untouched.
+        let every_page = class.size.bytes as usize <= os::page_bytes();
+        let growing = class.account.terms.prefault == Prefault::Growing && self.count >= MANY;
+        if run.clean && growing && every_page {
             *ahead = Some(run);
         }
         self.count += 1;

@@ -3,7 +3,8 @@
 //! No record is kept of a live mapping: its size follows from the layout it is freed with, by
 //! rounding to OS pages. A freed mapping is kept for the next request, up to the allocator's
 //! bound; a shorter request takes a part of it, and the parts become one again when they are freed.
-//! Of what is too much the oldest goes back to the system first.
+//! A request that is longer than all of them takes the longest, which the system makes longer: its
+//! pages are resident already. Of what is too much the oldest goes back to the system first.
 //!
 //! # Rules
 //!
@@ -124,6 +125,11 @@ impl Huge {
             }
             return Some(start);
         }
+        if align <= os::page_bytes()
+            && let Some(start) = self.alloc_longer(bytes, zeroed, account)
+        {
+            return Some(start);
+        }
         if !account.charge(bytes) {
             return None;
         }
@@ -141,9 +147,29 @@ impl Huge {
     /// `start` came from this store for `bytes` and this account, and no one uses its memory after
     /// this call.
     pub(crate) unsafe fn free(&self, start: NonNull<u8>, bytes: usize, account: &Account) {
-        let Some(bytes) = os::whole_pages(bytes) else { return };
-        let range = Range { start, bytes };
-        if bytes > self.keep_bytes {
+        if let Some(bytes) = os::whole_pages(bytes) {
+            self.keep(Range { start, bytes }, account);
+        }
+    }
+
+    /// Memory of `bytes`, which no kept range has, from the longest of them; `None` when there is
+    /// none, when the system refuses, or the account is at its limit.
+    fn alloc_longer(&self, bytes: usize, zeroed: bool, account: &Account) -> Option<NonNull<u8>> {
+        let range = self.store.lock().pop_longest()?;
+        // SAFETY: the range is ours now, and alignment is as good everywhere.
+        let longer = unsafe { grow(range.start, [range.bytes, bytes], 1, account) };
+        match longer {
+            // SAFETY: the mapping is ours, and longer.
+            Some(start) if zeroed => unsafe { zero(start, range.bytes) },
+            Some(_) => {}
+            None => self.keep(range, account),
+        }
+        longer
+    }
+
+    /// Keeps a range, if the bound allows.
+    fn keep(&self, range: Range, account: &Account) {
+        if range.bytes > self.keep_bytes {
             return self.unmap(range, account);
         }
         while let Some(oldest) = self.evict_for(range) {
@@ -348,6 +374,14 @@ impl Store {
         let start = unsafe { range.start.add(bytes) };
         self.kept[at] = Range { start, bytes: range.bytes - bytes };
         Some(range.start)
+    }
+
+    /// The longest kept range. It is none that was refused: the system would refuse again.
+    fn pop_longest(&mut self) -> Option<Range> {
+        let kept = self.kept[..self.len].iter().enumerate();
+        let (at, _) = kept.max_by_key(|(_, range)| range.bytes)?;
+        self.was_used = true;
+        Some(self.remove(at))
     }
 
     /// The first refused range that serves. What is left over stays here.

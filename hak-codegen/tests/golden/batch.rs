@@ -66,7 +66,7 @@ pub struct Batch;
 #[allow(unsafe_code, unused_imports, clippy::all, clippy::pedantic, clippy::restriction)]
 const _: () = {
     use ::core::alloc::{GlobalAlloc, Layout};
-    use ::core::hint::cold_path;
+    use ::core::hint::{cold_path, black_box};
     use ::core::option::Option::{self, None, Some};
     use ::core::primitive::{bool, u8, u16, usize};
     use ::core::ptr;
@@ -289,6 +289,8 @@ const _: () = {
         layout: Layout,
         new_layout: Layout,
     ) -> *mut u8 {
+        let layout = runtime::at_least_a_byte(layout);
+        let new_layout = runtime::at_least_a_byte(new_layout);
         let (size, new_size, align) = (layout.size(), new_layout.size(), layout.align());
         let (place, new_place) = (class_of(size, align), class_of(new_size, align));
         if place.is_none() && new_place.is_none() {
@@ -334,23 +336,41 @@ const _: () = {
     }
 
     unsafe impl GlobalAlloc for Batch {
-        #[inline(always)]
+        /// Calls itself, for a request of no bytes: so the compiler inlines it for constant
+        /// layouts only.
+        #[inline]
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
             match class_of(layout.size(), layout.align()) {
                 Some(place) => unsafe { alloc_class(place) }
+                None if runtime::unknown(layout.size()) == 0 => {
+                    let byte = runtime::at_least_a_byte(layout);
+                    let result = unsafe { GlobalAlloc::alloc(self, byte) };
+                    black_box(());
+                    result
+                }
                 None => alloc_large(layout, false),
             }
         }
 
-        #[inline(always)]
+        /// Calls itself, for a request of no bytes: so the compiler inlines it for constant
+        /// layouts only.
+        #[inline]
         unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
             match class_of(layout.size(), layout.align()) {
                 Some(place) => unsafe { dealloc_class(block, place) }
+                None if runtime::unknown(layout.size()) == 0 => {
+                    let byte = runtime::at_least_a_byte(layout);
+                    let result = unsafe { GlobalAlloc::dealloc(self, block, byte) };
+                    black_box(());
+                    result
+                }
                 None => unsafe { dealloc_large(block, layout) }
             }
         }
 
-        #[inline(always)]
+        /// Calls itself, for a request of no bytes: so the compiler inlines it for constant
+        /// layouts only.
+        #[inline]
         unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
             match class_of(layout.size(), layout.align()) {
                 Some(place) => {
@@ -360,11 +380,17 @@ const _: () = {
                     }
                     block
                 }
+                None if runtime::unknown(layout.size()) == 0 => {
+                    let byte = runtime::at_least_a_byte(layout);
+                    let result = unsafe { GlobalAlloc::alloc_zeroed(self, byte) };
+                    black_box(());
+                    result
+                }
                 None => alloc_large(layout, true),
             }
         }
 
-        #[inline]
+        #[inline(never)]
         unsafe fn realloc(
             &self,
             block: *mut u8,

@@ -21,6 +21,34 @@ fn a_freed_mapping_is_used_again_and_split() {
 }
 
 #[test]
+fn a_longer_request_takes_the_longest_and_makes_it_longer() {
+    let account = Account::for_test();
+    let huge = Huge::new(8 * MIB);
+    // The first part of each stays in use, so that the others do not touch.
+    let [short, long] = [3, 5].map(|mib| huge.alloc(mib * MIB, 1, false, account).unwrap());
+    // SAFETY: within what was allocated above.
+    let [short, long] = [short, long].map(|start| unsafe { start.add(MIB) });
+    // SAFETY: allocated above, and that long.
+    unsafe { long.write_bytes(7, 4 * MIB) };
+    for (start, bytes) in [(short, 2 * MIB), (long, 4 * MIB)] {
+        // SAFETY: as above.
+        unsafe { huge.free(start, bytes, account) };
+    }
+    fake::behave(Habits { refuse_one_in: 1, ..Habits::USUAL });
+    assert_eq!(huge.alloc(6 * MIB, 1, false, account), None);
+    assert_eq!((huge.kept_bytes(), account.held()), (6 * MIB, 8 * MIB), "nothing is lost");
+    fake::behave(Habits::USUAL);
+    let six = huge.alloc(6 * MIB, 1, true, account).unwrap();
+    assert_eq!((huge.kept_bytes(), account.held()), (2 * MIB, 10 * MIB));
+    // SAFETY: the block has that many bytes.
+    let found = unsafe { core::slice::from_raw_parts(six.as_ptr(), 6 * MIB) };
+    assert!(found.iter().all(|&byte| byte == 0));
+    let aligned = huge.alloc(3 * MIB, 2 * MIB, false, account).unwrap();
+    assert!(aligned.addr().get().is_multiple_of(2 * MIB));
+    assert_eq!(huge.kept_bytes(), 2 * MIB, "a move might lose the alignment");
+}
+
+#[test]
 fn pieces_of_a_mapping_become_one_again() {
     let account = Account::for_test();
     let huge = Huge::new(8 * MIB);

@@ -62,11 +62,12 @@ pub(crate) unsafe fn unmap(memory: NonNull<u8>, bytes: usize) -> bool {
     unsafe { libc::munmap(memory.as_ptr().cast(), bytes) == 0 }
 }
 
-/// Resizes a mapping, keeping its contents; what is new is zero. `None` leaves it as it was.
+/// Resizes a mapping, keeping its contents; what is new is zero. `None` leaves it as it was: there
+/// is no room, or the system holds the range as more than one mapping.
 ///
 /// # Safety
 ///
-/// 1. The old range is one mapping and belongs to the caller.
+/// 1. The old range is mapped and belongs to the caller.
 /// 2. When it moves or shrinks, no one uses what is gone after this call.
 pub(crate) unsafe fn remap(
     memory: NonNull<u8>,

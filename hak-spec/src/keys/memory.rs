@@ -84,10 +84,11 @@ pub(super) static MEMORY: &[Key] = &[
         Some(r#""growing""#),
         "What is made resident ahead of its use. `\"growing\"`: each further slab of a class that \
          has 16 already, by one system call instead of a page fault for each of its pages; of a \
-         class, that is at most a sixteenth more than it uses. `true`: all that this allocator \
-         maps, at once: no page fault later, but all 2 MiB of a superslab and the whole of a \
-         mapping count, used or not, mapping one takes longer, and memory that was purged is not \
-         made resident again. `false`: nothing; a page is resident from its first use.",
+         class, that is at most a sixteenth more than it uses. Not of blocks longer than a page, \
+         which a program may touch in part. `true`: all that this allocator maps, at once: no page \
+         fault later, but all 2 MiB of a superslab and the whole of a mapping count, used or not, \
+         mapping one takes longer, and memory that was purged is not made resident again. \
+         `false`: nothing; a page is resident from its first use.",
     ),
     table("large", "Requests that no class serves."),
     key(
