@@ -89,6 +89,8 @@ pub(crate) const PEERS: &[Peer] = &[
         name: "hak-general",
         about: "hak for any program",
         spec: Some("specs/general.toml"),
+        // Its threads exchange nothing, and what they held goes back.
+        meant_for: &["idle-after-burst"],
         ..PEER
     },
     Peer {
@@ -138,7 +140,6 @@ pub(crate) const PEERS: &[Peer] = &[
             "false-sharing-active",
             "false-sharing-passive",
             "churn",
-            "idle-after-burst",
             "tokio",
         ],
         ..PEER
