@@ -34,7 +34,13 @@ pub struct Terms {
     pub fill_slab: Option<fn(NonNull<u8>, usize, bool)>,
     /// How the unused ends of slabs are guarded.
     pub guard_slab: Option<SlabGuard>,
+    /// How slabs are noted.
+    pub note_slab: Option<NoteSlab>,
 }
+
+/// Called with each new slab's start, its bytes and the number of its class, before a block of it is
+/// handed out; and with no number when it is retired.
+pub(crate) type NoteSlab = fn(NonNull<u8>, usize, Option<usize>);
 
 /// How the unused ends of slabs are guarded. Both functions get a slab's start, the bytes of its
 /// blocks, and its length, and say whether it was done.
@@ -56,6 +62,7 @@ impl Terms {
         on_register: None,
         fill_slab: None,
         guard_slab: None,
+        note_slab: None,
     };
 }
 
@@ -122,6 +129,12 @@ impl Account {
             threads: AtomicUsize::new(0),
             is_registered: AtomicBool::new(false),
         }
+    }
+
+    /// How the allocator is called.
+    #[cfg(feature = "c")]
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
     }
 
     /// Bytes of units and mappings held now.

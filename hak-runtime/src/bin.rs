@@ -58,6 +58,13 @@ impl<S> Bin<S> {
         self.top.get() == self.low.get()
     }
 
+    /// One past the block that the next alloc takes.
+    #[cfg(feature = "c")]
+    #[inline(always)]
+    pub(crate) fn top(&self) -> *mut *mut u8 {
+        self.top.get()
+    }
+
     /// Whether the next dealloc must go to [`Cache::dealloc_slow`](crate::Cache::dealloc_slow).
     #[inline(always)]
     pub fn is_full(&self) -> bool {
@@ -119,6 +126,9 @@ impl<S> Bin<S> {
     #[inline]
     pub unsafe fn exchange(&self, block: *mut u8, random: &Random) -> *mut u8 {
         let (low, top) = (self.low.get(), self.top.get());
+        if low.is_null() {
+            return block;
+        }
         let count = (top.addr() - low.addr()) / size_of::<*mut u8>();
         // A magazine has far fewer slots than a `u32` counts.
         let place = random.below(u32::try_from(count + 1).unwrap_or(0)) as usize;

@@ -362,6 +362,9 @@ impl Slabs {
             // SAFETY: the lock is held.
             unsafe { Slab::links(slab) }.guarded = (guard.set)(run.start(), used, length);
         }
+        if let Some(note) = terms.note_slab {
+            note(run.start(), length, Some(class.number));
+        }
         self.list(slab);
         Some(slab)
     }
@@ -415,6 +418,9 @@ impl Slabs {
         }
         self.unlist(slab);
         self.count -= 1;
+        if let Some(note) = class.account.terms.note_slab {
+            note(Slab::start(slab), class.slab_bytes().1, None);
+        }
         // SAFETY: headers are never unmapped.
         unsafe { slab.as_ref() }.disown();
         let (superslab, first) = (Superslab::of(slab.cast()), Slab::unit(slab));

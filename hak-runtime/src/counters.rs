@@ -32,8 +32,9 @@ use crate::depot::Depots;
 use crate::fork::{self, Beside};
 use crate::heap::Heap;
 use crate::large::Larges;
+use crate::local;
 use crate::sync::Mutex;
-use crate::thread::{self, Thread};
+use crate::thread::Thread;
 
 pub use report::{ClassCounters, Counters, LargeCounters};
 
@@ -210,7 +211,7 @@ impl<const W: usize, const N: usize> Counts<W, N> {
         let mut listed = totals.listed.lock();
         listed.forget_lost(totals);
         // SAFETY: the entry is ours, and has room for one.
-        unsafe { entry.write(Entry { owner: thread::id(), counts: self, next: listed.first }) };
+        unsafe { entry.write(Entry { owner: local::id(), counts: self, next: listed.first }) };
         listed.first = Some(entry);
         self.is_listed.set(true);
         true
@@ -247,7 +248,7 @@ unsafe fn retire<const W: usize, const N: usize>(record: *const Thread) {
 
 /// A thread's counts in the list.
 struct Entry<const W: usize, const N: usize> {
-    /// Whose they are, by [`thread::id`].
+    /// Whose they are, by [`local::id`].
     owner: usize,
     counts: *const Counts<W, N>,
     next: Option<NonNull<Entry<W, N>>>,
@@ -312,7 +313,7 @@ pub struct CountTotals<const W: usize, const N: usize> {
     /// The same of requests above all classes: each alloc and each dealloc is a hit here.
     large: [AtomicU64; HITS + RARE],
     listed: Mutex<Listed<W, N>>,
-    /// Which thread forked last, by [`thread::id`].
+    /// Which thread forked last, by [`local::id`].
     forking: AtomicUsize,
     beside: Beside,
 }
@@ -409,7 +410,7 @@ unsafe fn before_fork<const W: usize, const N: usize>(totals: *const ()) {
         // SAFETY: the lock is held for the fork, and there is no guard.
         unsafe { listed.as_mut() }.forget_lost(totals);
     }
-    totals.forking.store(thread::id(), Ordering::Relaxed);
+    totals.forking.store(local::id(), Ordering::Relaxed);
 }
 
 /// # Safety

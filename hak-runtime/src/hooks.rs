@@ -29,7 +29,7 @@ pub const fn checked<const CHECKS: u16>(terms: Terms) -> Terms {
 }
 
 /// What is done once, before the allocator hands out its first block.
-fn begin<const CHECKS: u16>() {
+pub(crate) fn begin<const CHECKS: u16>() {
     if const { CHECKS & FOREIGN != 0 } {
         address_map::watch();
     }

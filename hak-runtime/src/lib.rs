@@ -30,14 +30,15 @@
 //!
 //! From top to bottom; each file uses only what stands below it, and a test says so:
 //!
-//! `profile` · `counters` · `stats` · `cache` · `quarantine` · `direct` · `check_block` · `heap` ·
+//! `c` · `profile` · `counters` · `stats` · `cache` · `quarantine` · `direct` · `check_block` · `heap` ·
 //! `purge` · `fork` · `thread` · `depot` · `list` · `bin` · `spares` · `parcel` · `chain` ·
 //! `class` · `slab` · `size_class` · `magazine` · `checked_large` · `large` · `span` · `hooks` ·
-//! `guard` · `address_map` · `superslab` · `huge` · `arena` · `canary` · `poison` · `random` ·
+//! `guard` · `place_map` · `address_map` · `superslab` · `huge` · `arena` · `canary` · `poison` · `random` ·
 //! `account` · `misuse` · `fault` · `fatal` · `checks` · `prefetch` ·
-//! `sync` · `os`
+//! `sync` · `local` · `os`
 //!
-//! `lookup` stands beside them: it is arithmetic for generated code.
+//! `c` and `place_map` are there with the feature `c` only. `lookup` stands beside them: it is
+//! arithmetic for generated code.
 //!
 //! # Locks
 //!
@@ -48,6 +49,12 @@
 //! members', taken where depots' are: no other one is taken with them but the counters' before the
 //! arena's.
 
+//! # The C interface
+//!
+//! With the feature `c` the crate is what a library stands on that exports `malloc` and its like:
+//! see `c`. It needs no standard library then.
+
+#![cfg_attr(feature = "c", no_std)]
 #![warn(clippy::pedantic)]
 #![allow(
     clippy::module_name_repetitions,
@@ -61,6 +68,8 @@ mod account;
 mod address_map;
 mod arena;
 mod bin;
+#[cfg(feature = "c")]
+pub mod c;
 mod cache;
 mod canary;
 mod chain;
@@ -80,13 +89,17 @@ mod hooks;
 mod huge;
 mod large;
 mod list;
+mod local;
 mod lookup;
 mod magazine;
 mod misuse;
 mod os;
 mod parcel;
+#[cfg(feature = "c")]
+mod place_map;
 mod poison;
 mod prefetch;
+#[cfg(not(feature = "c"))]
 mod profile;
 mod purge;
 mod quarantine;
@@ -116,6 +129,7 @@ pub use lookup::{aligned_class, at_least_a_byte, class_table, key, unknown, wide
 pub use misuse::{Block, Found, Request};
 pub use parcel::{Chain, FullMagazine, HalfChain};
 pub use poison::Poison;
+#[cfg(not(feature = "c"))]
 pub use profile::{
     ClassProfile, LIFETIME_BUCKETS, Profile, Profiler, ProfilerForks, SIZE_BUCKETS, SLOW_BUCKETS,
     Sample, Sampler, SizeProfile, SlowPath, ticks,
@@ -128,4 +142,5 @@ pub use stats::{ClassStats, Stats};
 pub use superslab::{SUPERSLAB_BYTES, UNIT_BYTES};
 
 /// What generated code names from the standard library.
+#[cfg(not(feature = "c"))]
 pub use std::thread_local;

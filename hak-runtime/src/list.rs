@@ -53,6 +53,17 @@ impl<S> List<S> {
         room != 0
     }
 
+    /// The same, but a list without room stays as it is: it may be one that threads share.
+    #[cfg(feature = "c")]
+    #[inline(always)]
+    pub fn count_in_if_room(&self) -> bool {
+        let room = self.room.get();
+        if room != 0 {
+            self.room.set(room - 1);
+        }
+        room != 0
+    }
+
     /// Takes a block; never null.
     ///
     /// # Safety

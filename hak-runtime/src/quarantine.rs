@@ -85,7 +85,9 @@ impl<const N: usize> Quarantine<N> {
     /// As for [`Quarantine::hold`], number 1.
     pub unsafe fn flush<D: Depots, L: Larges>(&self, heap: &'static Heap<D, L>) -> bool {
         let has_any = self.rings.iter().any(|ring| !ring.places.get().is_null());
-        Rings { rings: &self.rings, thread: &self.thread }.release(heap);
+        if has_any {
+            Rings { rings: &self.rings, thread: &self.thread }.release(heap);
+        }
         has_any
     }
 

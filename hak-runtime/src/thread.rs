@@ -17,18 +17,9 @@ use core::ffi::c_void;
 use core::ptr;
 
 use crate::account::Account;
+use crate::local;
 use crate::os::{self, ThreadKey};
 use crate::sync::Mutex;
-
-std::thread_local! {
-    /// Whether the key's destructor ran in this thread: it may have been its last round.
-    static IS_ENDING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// A number that no other living thread has, and that the thread keeps in a forked child.
-pub(crate) fn id() -> usize {
-    IS_ENDING.with(|here| ptr::from_ref(here).addr())
-}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -117,8 +108,21 @@ impl Thread {
         }
     }
 
+    /// Enters the record of a thread that has nothing of its own yet, and so is not ending; false
+    /// when that cannot be. Nothing is called for it when the thread ends, but the thread's end is
+    /// noticed.
+    #[cfg(feature = "c")]
+    pub(crate) fn enter_first(&self) -> bool {
+        let Some(key) = key() else { return false };
+        self.stage.set(Stage::Gone);
+        self.next.set(os::thread_pointer(key).cast());
+        // SAFETY: the destructor takes a list of records, and this one lives until the thread's
+        // list has been gone through.
+        unsafe { os::set_thread_pointer(key, ptr::from_ref(self).cast()) }
+    }
+
     fn enter_by(&self, key: Option<ThreadKey>, retire: unsafe fn(*const Thread)) -> bool {
-        let Some(key) = key.filter(|_| !IS_ENDING.get()) else { return false };
+        let Some(key) = key.filter(|_| !local::is_ending()) else { return false };
         self.retire.set(Some(retire));
         self.next.set(os::thread_pointer(key).cast());
         // SAFETY: the destructor takes a list of records, and this one lives as long as the thread.
@@ -191,12 +195,17 @@ fn key() -> Option<ThreadKey> {
 ///
 /// `list` is null or what `enter` set in this thread.
 unsafe extern "C" fn thread_ends(list: *mut c_void) {
-    IS_ENDING.set(true);
+    local::begin_ending();
     let mut record = list.cast_const().cast::<Thread>();
     // SAFETY: a record lies in the thread's own storage, which outlives the key's destructors.
     while let Some(thread) = unsafe { record.as_ref() } {
         record = thread.next.get();
         thread.end();
+    }
+    #[cfg(feature = "c")]
+    if let Some((memory, bytes)) = local::leave() {
+        // SAFETY: it came from there for so many bytes, and this thread has left it.
+        unsafe { crate::arena::free(memory, bytes) };
     }
 }
 

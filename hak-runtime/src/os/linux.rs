@@ -50,6 +50,28 @@ pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
     if memory == libc::MAP_FAILED { None } else { NonNull::new(memory.cast()) }
 }
 
+/// Reserves addresses that read as zeros, and take no memory until [`allow`] makes them writable;
+/// `None` when the system refuses.
+#[cfg(feature = "c")]
+pub(crate) fn reserve(bytes: usize) -> Option<NonNull<u8>> {
+    let _errno = KeepErrno::new();
+    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: an anonymous mapping at an address of the kernel's choice touches nothing of ours.
+    let memory = unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ, kind, -1, 0) };
+    if memory == libc::MAP_FAILED { None } else { NonNull::new(memory.cast()) }
+}
+
+/// Bytes of addresses that the process may have; `None` without a limit.
+#[cfg(feature = "c")]
+pub(crate) fn address_limit() -> Option<usize> {
+    let _errno = KeepErrno::new();
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is writable.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
+    (known && limit.rlim_cur != libc::RLIM_INFINITY)
+        .then(|| usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX))
+}
+
 /// Unmaps; false when the system refuses, as it may at its limit of mappings.
 ///
 /// # Safety
@@ -172,6 +194,7 @@ pub(crate) fn now_ms() -> u64 {
 }
 
 /// Nanoseconds of a clock that never goes back.
+#[cfg(not(feature = "c"))]
 pub(crate) fn now_ns() -> u64 {
     let _errno = KeepErrno::new();
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
