@@ -12,26 +12,45 @@ use hak_spec::{CANARY_BYTES, Checks, Layers, Spec};
 pub(crate) struct Guarded<'a> {
     checks: &'a Checks,
     layers: Layers,
+    interface: Interface,
+}
+
+/// Who asks for memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Interface {
+    /// Rust, which says the layout of what it frees.
+    Rust,
+    /// C, which says nothing of it.
+    C,
 }
 
 impl<'a> Guarded<'a> {
     pub(crate) fn new(spec: &'a Spec) -> Self {
-        Guarded { checks: &spec.checks, layers: spec.layers }
+        Guarded { checks: &spec.checks, layers: spec.layers, interface: Interface::Rust }
+    }
+
+    /// The same for a library with the C interface.
+    pub(crate) fn for_c(spec: &'a Spec) -> Self {
+        Guarded { interface: Interface::C, ..Guarded::new(spec) }
+    }
+
+    pub(crate) fn is_c(&self) -> bool {
+        self.interface == Interface::C
     }
 
     /// Whether a block is looked at, or written to, before the program gets it.
-    fn hands_out(&self) -> bool {
+    pub(crate) fn hands_out(&self) -> bool {
         self.checks.canary || self.checks.poison
     }
 
     /// Whether a block is looked at when the program gives it back, or resizes it.
-    fn inspects(&self) -> bool {
+    pub(crate) fn inspects(&self) -> bool {
         let Checks { foreign, alignment, size, double_free, canary, .. } = *self.checks;
         foreign || alignment || size || double_free || canary
     }
 
     /// Whether anything is done with a block that the program gives back.
-    fn takes_in(&self) -> bool {
+    pub(crate) fn takes_in(&self) -> bool {
         self.inspects() || self.checks.poison || self.checks.zero
     }
 
@@ -83,10 +102,14 @@ impl<'a> Guarded<'a> {
 
     /// The functions behind [`Guarded::obtain`] and its like.
     pub(crate) fn functions(&self) -> TokenStream {
-        let checks = self.names().map(|names| {
+        let bits = match self.names() {
+            Some(names) => Some(quote!(#(checks::#names)|*)),
+            None => self.is_c().then(|| quote!(0)),
+        };
+        let checks = bits.map(|bits| {
             quote! {
                 /// What is checked: a bit for each check.
-                const CHECKS: u16 = #(checks::#names)|*;
+                const CHECKS: u16 = #bits;
             }
         });
         let hand_out = self.hands_out().then(|| self.hand_out());
@@ -98,10 +121,12 @@ impl<'a> Guarded<'a> {
     /// The names of the checks, as the runtime has them; `None` when there are none.
     fn names(&self) -> Option<Vec<Ident>> {
         let checks = self.checks;
+        // Nobody says a size to hold against the block's.
+        let size = checks.size && !self.is_c();
         let all = [
             (checks.foreign, "FOREIGN"),
             (checks.alignment, "ALIGNMENT"),
-            (checks.size, "SIZE"),
+            (size, "SIZE"),
             (checks.double_free, "DOUBLE_FREE"),
             (checks.canary, "CANARY"),
             (checks.poison, "POISON"),
@@ -118,17 +143,23 @@ impl<'a> Guarded<'a> {
     /// The type of the heap's way for large requests, as its last parameter; the usual one is not
     /// named.
     pub(crate) fn large(&self) -> Option<TokenStream> {
-        self.names().map(|_| quote!(, CheckedLarge<CHECKS>))
+        self.keeps_records().then(|| quote!(, CheckedLarge<CHECKS>))
     }
 
     /// The same, where it is made.
     pub(crate) fn large_name(&self) -> TokenStream {
-        self.names().map_or(quote!(Large), |_| quote!(CheckedLarge))
+        if self.keeps_records() { quote!(CheckedLarge) } else { quote!(Large) }
+    }
+
+    /// Whether large blocks are on record: for checks, or since nobody says how large they are.
+    fn keeps_records(&self) -> bool {
+        self.is_c() || self.names().is_some()
     }
 
     /// The terms of the account, with what the checks need done.
     pub(crate) fn terms(&self, terms: TokenStream) -> TokenStream {
         match self.names() {
+            _ if self.is_c() => quote!(runtime::c::terms::<CHECKS, STEP>(#terms)),
             None => terms,
             Some(_) => quote!(runtime::checked::<CHECKS>(#terms)),
         }
@@ -137,7 +168,9 @@ impl<'a> Guarded<'a> {
     /// Of the runtime, what the functions and the statics name.
     pub(crate) fn imports(&self) -> TokenStream {
         let Checks { canary, poison, zero, random, quarantine, .. } = *self.checks;
-        let large = self.names().map_or(quote!(Large,), |_| quote!(CheckedLarge, checks,));
+        let checks = self.names().map(|_| quote!(checks,));
+        let large = self.large_name();
+        let large = quote!(#large, #checks);
         let canary = canary.then(|| quote!(Canary,));
         let poison = (poison || zero).then(|| quote!(Poison,));
         let quarantine = quarantine.then(|| quote!(Quarantine,));
@@ -168,6 +201,37 @@ impl<'a> Guarded<'a> {
         quote!(#random #quarantine)
     }
 
+    /// The same in a library: fields, what they start as, and how they are reached.
+    pub(crate) fn parts(&self, count: &Literal) -> [TokenStream; 3] {
+        let Checks { random, quarantine, quarantine_bytes, seed, .. } = *self.checks;
+        let (mut fields, mut values, mut parts) =
+            (TokenStream::new(), TokenStream::new(), TokenStream::new());
+        if random {
+            let seed = seed.map_or(quote!(None), |seed| {
+                let seed = Literal::u64_unsuffixed(seed);
+                quote!(Some(#seed))
+            });
+            fields.extend(quote!(random: Random,));
+            values.extend(quote!(random: Random::new(#seed),));
+            parts.extend(quote! {
+                /// Which of the cached blocks comes next.
+                const RANDOM: Part<Random, { offset_of!(Local, random) }> =
+                    unsafe { Part::new() };
+            });
+        }
+        if quarantine {
+            let bytes = number(quarantine_bytes);
+            fields.extend(quote!(held: Quarantine<#count>,));
+            values.extend(quote!(held: Quarantine::new(#bytes),));
+            parts.extend(quote! {
+                /// Freed blocks that wait: so many bytes of each class.
+                const HELD: Part<Quarantine<#count>, { offset_of!(Local, held) }> =
+                    unsafe { Part::new() };
+            });
+        }
+        [fields, values, parts]
+    }
+
     /// What is around getting a block from the cache: another one may come in its place.
     pub(crate) fn alloc(&self) -> Option<TokenStream> {
         self.checks.random.then(|| {
@@ -187,11 +251,19 @@ impl<'a> Guarded<'a> {
     /// What is around giving a block to the cache: one that was freed before may go in its place.
     pub(crate) fn dealloc(&self, freed: Option<TokenStream>) -> Option<TokenStream> {
         let class = layers::class_at_place(self.layers);
+        let directly = self.is_c().then(|| {
+            quote! {
+                if !runtime::c::arrive::<Local>() {
+                    return unsafe { dealloc_released(block, place) };
+                }
+            }
+        });
         self.checks.quarantine.then(|| {
             quote! {
                 /// Takes back a block of the class at a place, and lets it wait.
                 #[inline(always)]
                 unsafe fn dealloc_class(block: *mut u8, place: usize) {
+                    #directly
                     #freed
                     if let Some(block) =
                         HELD.with(|held| unsafe { held.hold(&HEAP, #class, block) })
@@ -201,6 +273,16 @@ impl<'a> Guarded<'a> {
                 }
             }
         })
+    }
+
+    /// What is done with this thread's cache. In a library a thread may have none: then it is done
+    /// `directly`.
+    pub(crate) fn with_cache(&self, act: TokenStream, directly: &TokenStream) -> TokenStream {
+        if self.is_c() {
+            quote!(if runtime::c::arrive::<Local>() { #act } else { #directly })
+        } else {
+            act
+        }
     }
 
     /// An alloc that is tried again without what the thread holds back, if it gets nothing.

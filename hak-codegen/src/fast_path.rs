@@ -4,11 +4,15 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::checks::Guarded;
-use crate::{counters, profile};
+use crate::{counters, layers, profile};
 use hak_spec::{Layers, Likely, Spec};
 
 /// A branch whose condition says that the slow path is needed, hinted as the spec says.
-fn branch(usually_fast: Likely, condition: TokenStream, slow: TokenStream) -> TokenStream {
+pub(crate) fn branch(
+    usually_fast: Likely,
+    condition: TokenStream,
+    slow: TokenStream,
+) -> TokenStream {
     match usually_fast {
         Likely::Likely => quote! { if #condition { cold_path(); #slow } },
         Likely::Unlikely => quote! { if #condition { #slow } cold_path(); },
@@ -43,10 +47,9 @@ fn cached(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     } else {
         quote!(unsafe { bin.pop() })
     };
-    // A list counts first and asks then; an array asks.
     let full = branch(
         spec.hints.room,
-        if is_list { quote!(!bin.count_in()) } else { quote!(bin.is_full()) },
+        is_full(spec, guarded),
         quote!(return unsafe { dealloc_slow(block, place) };),
     );
     let [hit, room] = [spec.hints.hit, spec.hints.room].map(cold);
@@ -98,11 +101,28 @@ fn cached(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     }
 }
 
+/// Whether a bin has no room for one block more. A list counts first and asks then; an array asks,
+/// and so does a list that threads may share.
+pub(crate) fn is_full(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
+    match (spec.layers, guarded.is_c()) {
+        (Layers::Freelist { .. }, false) => quote!(!bin.count_in()),
+        (Layers::Freelist { .. }, true) => quote!(!bin.count_in_if_room()),
+        _ => quote!(bin.is_full()),
+    }
+}
+
 /// What is done when a bin is empty, and when one is full.
 fn slow_halves(spec: &Spec, guarded: &Guarded<'_>) -> [TokenStream; 2] {
-    let alloc = quote!(CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) }));
+    let class = layers::class_at_place(spec.layers);
+    let alloc = guarded.with_cache(
+        quote!(CACHE.with(|cache| unsafe { cache.alloc_slow(&HEAP, place) })),
+        &quote!(unsafe { HEAP.take(#class) }),
+    );
     let alloc = profile::timed_alloc(spec, guarded.in_need(alloc));
-    let dealloc = quote!(CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, place, block) }));
+    let dealloc = guarded.with_cache(
+        quote!(CACHE.with(|cache| unsafe { cache.dealloc_slow(&HEAP, place, block) })),
+        &quote!(unsafe { HEAP.give_back(#class, block) }),
+    );
     let dealloc = profile::timed_dealloc(spec, dealloc);
     [counters::missed(spec, alloc), counters::overflowed(spec, dealloc)]
 }
@@ -132,14 +152,16 @@ fn direct(spec: &Spec) -> TokenStream {
 fn large(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     let small = cold(spec.hints.small);
     let bytes = guarded.bytes(quote!(layout.size()));
+    let directly = quote!(HEAP.alloc_large(#bytes, layout.align(), zeroed));
     let alloc = if spec.layers.has_cache() {
-        quote! {
+        let through = quote! {
             CACHE.with(|cache| unsafe {
                 cache.alloc_large(&HEAP, #bytes, layout.align(), zeroed)
             })
-        }
+        };
+        guarded.with_cache(through, &directly)
     } else {
-        quote!(HEAP.alloc_large(#bytes, layout.align(), zeroed))
+        directly
     };
     let alloc = guarded.in_need(alloc);
     let alloc = counters::alloc_large(spec, profile::timed_alloc_large(spec, alloc));

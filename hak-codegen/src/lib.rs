@@ -4,6 +4,7 @@
 //! Comments do not survive as tokens, so what a reader of `hak expand` should know stands in doc
 //! attributes.
 
+mod c;
 mod checks;
 mod class_table;
 mod counters;
@@ -23,6 +24,7 @@ use checks::Guarded;
 use hak_spec::Spec;
 use names::Names;
 
+pub use c::{can_serve_c, library};
 pub use stub::stub;
 
 /// What the caller decides: where the allocator is declared, and under which name.

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote};
 
 use crate::checks::Guarded;
-use crate::{counters, layers, names, number, profile};
+use crate::{c, counters, layers, names, number, profile};
 use hak_spec::{Class, Prefault, Purge, PurgeHow, SUPERSLAB_BYTES, Spec, Superslab, UNIT_BYTES};
 
 /// The order of classes in the statics and in a thread's cache: the hot ones first, as the spec
@@ -107,6 +107,9 @@ fn same_version(spec: &Spec) -> TokenStream {
 
 /// The statics of each thread.
 fn cache(spec: &Spec, guarded: &Guarded<'_>, count: &Literal) -> TokenStream {
+    if guarded.is_c() {
+        return c::local(spec, guarded, count);
+    }
     let front = layers::front(spec);
     let cache = spec.layers.has_cache().then(|| {
         quote! {
@@ -128,7 +131,11 @@ fn size_class(class: &Class) -> TokenStream {
 }
 
 /// The type and the static of the depots.
-fn depots(spec: &Spec, depot: &TokenStream, counts: &[&Literal; 2]) -> (TokenStream, TokenStream) {
+pub(crate) fn depots(
+    spec: &Spec,
+    depot: &TokenStream,
+    counts: &[&Literal; 2],
+) -> (TokenStream, TokenStream) {
     let [count, shards] = counts;
     if !spec.layers.has_depot() {
         let depots = quote!(
