@@ -1,5 +1,6 @@
 //! What may be typed. The doc comments are the help texts.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -20,6 +21,8 @@ pub(crate) enum Command {
     Check(Check),
     Expand(Expand),
     Inspect(Inspect),
+    Build(Build),
+    Run(Run),
 }
 
 /// Say what is wrong with specs, or that nothing is
@@ -75,4 +78,47 @@ pub(crate) struct Inspect {
     /// Build on the checkout of hak in PATH; also the environment variable HAK_SOURCE
     #[arg(long, value_name = "PATH")]
     pub(crate) hak: Option<PathBuf>,
+}
+
+const RUN_STATUS: &str = "\
+Exit status: that of the command; 1 the spec has problems, 2 there is no library, 126 the command
+cannot be started, 127 it is not there";
+
+/// Make a library for programs in C and C++ from a spec
+///
+/// The shared library replaces the C library's `malloc` and its like, and the operators `new` and
+/// `delete`, in any dynamically linked program that it is loaded into first, by `LD_PRELOAD` or
+/// `hak run`; or link your program with either library. It is built by cargo, once for each spec,
+/// and kept in `$XDG_CACHE_HOME/hak/c`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = STATUS)]
+pub(crate) struct Build {
+    /// A file, or the name of a shipped spec: general, web, batch, parallel, tiny, hardened
+    #[arg(value_name = "SPEC")]
+    pub(crate) spec: PathBuf,
+
+    /// Write the shared library to FILE [default: libhak_NAME.so, unless --static is given]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write the static library to FILE
+    #[arg(long = "static", value_name = "FILE")]
+    pub(crate) archive: Option<PathBuf>,
+}
+
+/// Run a command on an allocator from a spec
+///
+/// Builds the library of the spec if that was not done, and starts the command with it in
+/// `LD_PRELOAD`, before what is there. All that the command starts runs on it, too.
+#[derive(Debug, clap::Args)]
+#[command(after_help = RUN_STATUS)]
+pub(crate) struct Run {
+    /// A file, or the name of a shipped spec: general, web, batch, parallel, tiny, hardened
+    #[arg(value_name = "SPEC")]
+    pub(crate) spec: PathBuf,
+
+    /// The command and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
 }

@@ -3,8 +3,6 @@
 //! Each spec file has a package of its own, named after it, so that a second run of an unchanged
 //! spec builds nothing. All packages share one target folder.
 
-use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -16,6 +14,7 @@ use proc_macro2::TokenStream;
 use super::Result;
 use super::hak_source::HakSource;
 use super::names::PROGRAM;
+use crate::cache::{self, replace, update};
 use crate::format::format;
 
 const SOURCE: &str = include_str!("../../probe/main.rs");
@@ -46,7 +45,7 @@ pub(super) struct Package {
 
 /// Writes the package of a spec; `bytes` is what the constant layouts ask for.
 pub(super) fn write(origin: &Path, spec: &Spec, bytes: u32, hak: &HakSource) -> Result<Package> {
-    let cache = cache_folder(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"))?;
+    let cache = cache::folder("inspect")?;
     let name = name(origin, hak);
     let folder = cache.join(&name);
     let manifest = folder.join("Cargo.toml");
@@ -55,18 +54,6 @@ pub(super) fn write(origin: &Path, spec: &Spec, bytes: u32, hak: &HakSource) -> 
     update(&folder.join("src/main.rs"), &format!("{SOURCE}\nconst BYTES: usize = {bytes};\n"))?;
     update(&folder.join("src/allocator.rs"), &allocator(spec, origin))?;
     Ok(Package { manifest, target: cache.join("target") })
-}
-
-/// `hak/inspect` below the folder for caches.
-fn cache_folder(xdg: Option<OsString>, home: Option<OsString>) -> Result<PathBuf> {
-    let absolute = |folder: OsString| Some(PathBuf::from(folder)).filter(|path| path.is_absolute());
-    let caches = xdg.and_then(absolute);
-    let caches = caches.or_else(|| Some(home.and_then(absolute)?.join(".cache")));
-    let caches = caches.ok_or(
-        "there is no folder for what is built\n   = help: set the environment variable \
-         `XDG_CACHE_HOME` or `HOME` to an absolute path",
-    )?;
-    Ok(caches.join("hak/inspect"))
 }
 
 /// Two files of the same name get different packages, and so does one that is built on different
@@ -103,41 +90,9 @@ fn update_lock(folder: &Path, hak: &HakSource) -> Result<()> {
     Ok(())
 }
 
-/// Writes a file unless it says the same already: its time would make cargo build again.
-fn update(path: &Path, text: &str) -> Result<bool> {
-    let differs = !fs::read_to_string(path).is_ok_and(|old| old == text);
-    if differs {
-        replace(path, text)?;
-    }
-    Ok(differs)
-}
-
-/// Replaces a file at once: another `hak inspect` may be reading it.
-fn replace(path: &Path, text: &str) -> Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    let written = fs::create_dir_all(folder)
-        .and_then(|()| tempfile::NamedTempFile::new_in(folder))
-        .and_then(|file| fs::write(file.path(), text).map(|()| file))
-        .and_then(|file| Ok(file.persist(path)?));
-    let describe = |error| format!("cannot write `{}`: {error}", path.display());
-    written.map(drop).map_err(describe)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_cache_is_where_the_environment_says() {
-        let folder = |xdg: Option<&str>, home: Option<&str>| {
-            cache_folder(xdg.map(OsString::from), home.map(OsString::from))
-        };
-        assert_eq!(folder(Some("/c"), Some("/h")).unwrap(), Path::new("/c/hak/inspect"));
-        assert_eq!(folder(None, Some("/h")).unwrap(), Path::new("/h/.cache/hak/inspect"));
-        // What is relative does not count.
-        assert_eq!(folder(Some("c"), Some("/h")).unwrap(), Path::new("/h/.cache/hak/inspect"));
-        assert!(folder(None, None).unwrap_err().contains("`XDG_CACHE_HOME`"));
-    }
 
     #[test]
     fn packages_are_named_after_files_and_sources() {
