@@ -151,7 +151,7 @@ fn made(stdout: &[u8], ending: &str) -> Option<PathBuf> {
             .rfind(|file| file.ends_with(ending))
             .map(PathBuf::from)
     });
-    files.last()
+    files.collect::<Vec<_>>().pop()
 }
 
 /// Copies what was made into the cache, at once.

@@ -38,7 +38,8 @@ fn largest(spec: &Spec) -> Option<(u32, u32)> {
 /// spec must be one that [`can_serve_c`]. What `[stats]` asks for is left out: C has no way to it.
 pub fn library(spec: &Spec, origin: &str) -> TokenStream {
     let spec = &Spec { counters: false, profile: false, ..spec.clone() };
-    let name = Ident::new(&spec.name, Span::call_site());
+    // Not the name that the spec has: it might be that of an import.
+    let name = Ident::new("Hak", Span::call_site());
     let order = Order::of(spec);
     let guarded = Guarded::for_c(spec);
     let rustdoc = class_table::rustdoc(spec, Some(origin));
