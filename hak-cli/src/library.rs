@@ -43,12 +43,6 @@ impl Library {
 /// The library of a spec, which is built unless it is there.
 pub(crate) fn of(origin: &Path, spec: &Spec) -> Result<Library> {
     let shown = origin.display().to_string();
-    if !hak_codegen::can_serve_c(spec) {
-        return Err(format!(
-            "`{shown}` has no class for C: blocks must be aligned to 16 bytes, and hold the canary \
-             if there is one\n   = help: add a class whose size is a multiple of 16"
-        ));
-    }
     let compiler = compiler()?;
     let crates = Crates::new(spec, &shown, &compiler);
     let cache = cache::folder("c")?;

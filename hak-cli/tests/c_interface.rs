@@ -30,7 +30,7 @@ const SPECS: [(&str, &str); 9] = [
     ),
     (
         "odd",
-        "schema = 1\nclasses.sizes = [16, 24, 40, 64, 1000, 131072]\ncache.layers = [\"magazine\"]\n\
+        "schema = 1\nclasses.sizes = [16, 24, 40, 64, 1000, 1024, 131072]\ncache.layers = [\"magazine\"]\n\
          validation.random = true\nvalidation.quarantine = true\n",
     ),
 ];

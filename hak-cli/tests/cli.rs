@@ -105,11 +105,21 @@ fn help_of_inspect() {
     help("inspect", &["inspect", "--help"]);
 }
 
+#[test]
+fn help_of_build() {
+    help("build", &["build", "--help"]);
+}
+
+#[test]
+fn help_of_run() {
+    help("run", &["run", "--help"]);
+}
+
 /// The help texts list them by hand.
 #[test]
 fn help_names_every_shipped_spec() {
     let names: Vec<_> = hak_spec::shipped().iter().map(|(name, _)| *name).collect();
-    for text in ["check", "expand", "inspect"] {
+    for text in ["check", "expand", "inspect", "build", "run"] {
         let text = Place::new().run(&[text, "--help"]).stdout;
         assert!(text.contains(&format!(": {}\n", names.join(", "))), "{text}");
     }

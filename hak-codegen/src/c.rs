@@ -13,29 +13,21 @@ use crate::tables::{self, Order};
 use crate::{class_table, fast_path, layers, lookup, number};
 use hak_spec::{CANARY_BYTES, Layers, Spec};
 
-/// What every block is aligned to.
-const ALIGN: u32 = 16;
 /// Largest class that `malloc` finds in a table with an entry for each size.
 const TABLE_BYTES_MAX: u32 = 64 << 10;
 /// What a byte of the map of places holds at most.
 const PLACE_MAX: u32 = 255;
 
-/// Whether a spec has a class that C can be served from: its blocks must be aligned to 16 bytes,
-/// and hold a canary where there is one.
-pub fn can_serve_c(spec: &Spec) -> bool {
-    largest(spec).is_some()
-}
-
-/// The largest request that a class serves, and the size of that class.
-fn largest(spec: &Spec) -> Option<(u32, u32)> {
-    let mut sizes = spec.classes.iter().rev().map(|class| class.bytes);
-    let class = sizes.find(|bytes| bytes.is_multiple_of(ALIGN))?;
+/// The largest request that a class serves, and the size of that class, which is aligned as the
+/// rules for specs have it.
+fn largest(spec: &Spec) -> (u32, u32) {
+    let class = spec.classes[spec.classes.len() - 1].bytes;
     let canary = if spec.checks.canary { CANARY_BYTES } else { 0 };
-    class.checked_sub(canary).filter(|&bytes| bytes > 0).map(|bytes| (bytes, class))
+    (class - canary, class)
 }
 
-/// The source of a library's crate. Its only dependency is `hak_runtime`, with the feature `c`. The
-/// spec must be one that [`can_serve_c`]. What `[stats]` asks for is left out: C has no way to it.
+/// The source of a library's crate. Its only dependency is `hak_runtime`, with the feature `c`. What
+/// `[stats]` asks for is left out: C has no way to it.
 pub fn library(spec: &Spec, origin: &str) -> TokenStream {
     let spec = &Spec { counters: false, profile: false, ..spec.clone() };
     // Not the name that the spec has: it might be that of an import.
@@ -107,6 +99,8 @@ pub(crate) fn local(spec: &Spec, guarded: &Guarded<'_>, count: &Literal) -> Toke
             );
         }
     });
+    let end_cache = has_cache.then(|| quote!(self.cache.end();));
+    let end_held = spec.checks.quarantine.then(|| quote!(self.held.end();));
     let [more_fields, more_values, more_parts] = guarded.parts(count);
     quote! {
         /// What classes are apart in the map of places, where the first one is at this, too.
@@ -136,6 +130,11 @@ pub(crate) fn local(spec: &Spec, guarded: &Guarded<'_>, count: &Literal) -> Toke
 
             fn gone() -> *const Here {
                 (&raw const GONE).cast()
+            }
+
+            fn end(&self) {
+                #end_cache
+                #end_held
             }
         }
 
@@ -195,7 +194,7 @@ fn hits(spec: &Spec, order: &Order<'_>, guarded: &Guarded<'_>, name: &Ident) -> 
 /// The table, and what `malloc` does with it.
 fn malloc(spec: &Spec, order: &Order<'_>) -> (TokenStream, TokenStream) {
     let elsewhere = quote!(return elsewhere(bytes););
-    let (largest, class) = largest(spec).unwrap_or((0, 0));
+    let (largest, class) = largest(spec);
     let is_bin = !matches!(spec.layers, Layers::Freelist { .. });
     let pop = if is_bin {
         quote!(FRONTS.pop(place))
@@ -314,6 +313,7 @@ fn implementation(spec: &Spec, guarded: &Guarded<'_>, name: &Ident) -> TokenStre
         impl Library for #name {
             type Depots = #depots;
             type Larges = #large<CHECKS>;
+            type Own = Local;
 
             const CHECKS: u16 = CHECKS;
             const WORDS: usize = #words;

@@ -24,7 +24,7 @@ use checks::Guarded;
 use hak_spec::Spec;
 use names::Names;
 
-pub use c::{can_serve_c, library};
+pub use c::library;
 pub use stub::stub;
 
 /// What the caller decides: where the allocator is declared, and under which name.

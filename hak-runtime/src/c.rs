@@ -60,6 +60,8 @@ pub trait Library: 'static {
     type Depots: Depots;
     /// Its way for large requests.
     type Larges: Larges;
+    /// What a thread has of its own.
+    type Own: Local;
     /// What is checked: the bits of [`crate::checks`].
     const CHECKS: u16;
     /// What places of neighbouring classes are apart.

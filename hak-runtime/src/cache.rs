@@ -101,9 +101,9 @@ impl<F: Front, const N: usize> Cache<F, N> {
 
     const WORDS: usize = size_of::<F>() / size_of::<usize>();
 
-    /// Ends the thread's use of the cache.
-    #[cfg(all(test, not(loom)))]
-    pub(crate) fn end_for_test(&self) {
+    /// Empties the cache, for good: its thread ends, or is gone.
+    #[cfg(any(feature = "c", all(test, not(loom))))]
+    pub fn end(&self) {
         self.thread.end();
     }
 

@@ -91,6 +91,12 @@ impl<const N: usize> Quarantine<N> {
         has_any
     }
 
+    /// Empties the quarantine, for good: its thread is gone.
+    #[cfg(feature = "c")]
+    pub fn end(&self) {
+        self.thread.end();
+    }
+
     /// Makes the ring of a class; false when this thread may hold nothing, or at the limit of what
     /// threads may cache, or without memory.
     #[cold]

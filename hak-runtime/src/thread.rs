@@ -203,10 +203,7 @@ unsafe extern "C" fn thread_ends(list: *mut c_void) {
         thread.end();
     }
     #[cfg(feature = "c")]
-    if let Some((memory, bytes)) = local::leave() {
-        // SAFETY: it came from there for so many bytes, and this thread has left it.
-        unsafe { crate::arena::free(memory, bytes) };
-    }
+    local::leave();
 }
 
 #[cfg(test)]

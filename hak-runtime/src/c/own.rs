@@ -6,15 +6,24 @@
 //!    short-lived thread leaves nothing behind.
 //! 2. While a thread gets it, the thread counts as one that is gone, so that whatever the C library
 //!    allocates for that is served without it.
-//! 3. Before and after it, a thread works on the slabs directly: it has an empty cache that all
+//! 3. What the thread library itself allocates for a key does not make a thread get its home: it
+//!    would set its own key's value inside of that, and the library would overwrite it.
+//! 4. A thread that first comes by in the last round of its destructors is not told that it ends. So
+//!    each home holds a lock of its thread, which the kernel marks when the thread is gone; who gets
+//!    a home looks at a few others first, and takes one that is left like that.
+//! 5. Before and after it, a thread works on the slabs directly: it has an empty cache that all
 //!    such threads share, and nobody writes to that.
 
+use core::cell::Cell;
 use core::marker::PhantomData;
-use core::mem;
+use core::ptr::{self, NonNull};
 
 use crate::arena;
 use crate::bin::Bin;
+use crate::fork::Beside;
 use crate::local::{self, Here, Stage};
+use crate::os::Life;
+use crate::sync::Mutex;
 use crate::thread::Thread;
 
 /// The type of all that a thread has. It begins with a [`Here`].
@@ -34,6 +43,9 @@ pub unsafe trait Local: Sized + 'static {
 
     /// What threads share that are gone.
     fn gone() -> *const Here;
+
+    /// Empties its parts, of a thread that is gone and was not told that it ends.
+    fn end(&self);
 }
 
 /// By which the end of a thread is noticed that has something of its own.
@@ -144,25 +156,157 @@ pub fn arrive<T: Local>() -> bool {
     }
 }
 
-#[cold]
-fn settle_in<T: Local>() -> bool {
-    const { assert!(mem::size_of::<T>() <= arena::OBJECT_BYTES_MAX, "the arena has no such") };
-    let bytes = mem::size_of::<T>();
+/// Calls `act`; a new thread stays new.
+pub(super) fn without_arriving<T: Local, R>(act: impl FnOnce() -> R) -> R {
+    let here = local::here();
+    if local::stage() != Stage::Fresh {
+        return act();
+    }
     // SAFETY: it is what threads share that are gone, and the thread has nothing that it leaves.
     unsafe { local::set_here(T::gone()) };
-    let Some(memory) = arena::alloc(bytes) else { return false };
-    let own = memory.cast::<T>();
-    // SAFETY: the memory is that long, aligned to a cache line, and ours.
-    unsafe { own.write(T::new(Here::own(T::gone(), bytes))) };
+    let result = act();
+    // SAFETY: it is what new threads share, and nobody arrives who is gone.
+    unsafe { local::set_here(here) };
+    result
+}
+
+#[cold]
+fn settle_in<T: Local>() -> bool {
+    const { assert!(HEAD_BYTES + size_of::<T>() <= arena::OBJECT_BYTES_MAX, "the arena has no such") };
+    // SAFETY: it is what threads share that are gone, and the thread has nothing that it leaves.
+    unsafe { local::set_here(T::gone()) };
+    let Some(home) = home::<T>() else { return false };
+    // SAFETY: a home has room for a `T` behind its head.
+    let own = unsafe { home.byte_add(HEAD_BYTES) };
+    // SAFETY: as above, aligned to a cache line; the home is this thread's.
+    unsafe { own.cast::<T>().write(T::new(Here::own(T::gone(), leave))) };
     // SAFETY: by the contract of `Local` there is a `Presence` so far behind the start.
-    let presence = unsafe { memory.byte_add(T::PRESENCE).cast::<Presence>() };
+    let presence = unsafe { own.byte_add(T::PRESENCE).cast::<Presence>() };
     // SAFETY: as above.
     if !unsafe { presence.as_ref() }.0.enter_first() {
-        // SAFETY: it came from there, and nobody knows it.
-        unsafe { arena::free(memory, bytes) };
+        // SAFETY: nobody uses what is in it.
+        unsafe { leave(own.cast()) };
         return false;
     }
     // SAFETY: it begins with a `Here`, and is this thread's own until its end.
-    unsafe { local::set_here(memory.as_ptr().cast_const().cast()) };
+    unsafe { local::set_here(own.as_ptr().cast_const().cast()) };
     true
+}
+
+/// The head of a home, before what the thread has.
+#[repr(C, align(64))]
+struct Home {
+    life: Life,
+    /// The next of all homes, and of those that are free. The lock of all protects them.
+    next: Cell<*const Home>,
+    next_free: Cell<*const Home>,
+}
+
+const HEAD_BYTES: usize = size_of::<Home>();
+
+/// All homes there are, and those that no thread has.
+struct Homes {
+    newest: *const Home,
+    free: *const Home,
+    /// The next to be looked at.
+    cursor: *const Home,
+}
+
+// SAFETY: homes are never unmapped; their links are used under the lock only.
+unsafe impl Send for Homes {}
+
+static HOMES: Mutex<Homes> =
+    Mutex::new(Homes { newest: ptr::null(), free: ptr::null(), cursor: ptr::null() });
+static AT_FORK: Beside = Beside::new();
+
+/// Homes that are looked at whenever one is wanted.
+const LOOKS: usize = 2;
+
+/// A home, whose life is this thread's: one that is left, a free one, or a new one.
+fn home<T: Local>() -> Option<NonNull<Home>> {
+    AT_FORK.enter((&raw const HOMES).cast(), lock_homes, unlock_homes);
+    let mut homes = HOMES.lock();
+    if let Some(left) = homes.find_left() {
+        drop(homes);
+        // SAFETY: a home has a `T` behind its head.
+        let own = unsafe { left.byte_add(HEAD_BYTES).cast::<T>() };
+        // SAFETY: as above, and it is nobody's any more but this thread's.
+        unsafe { own.as_ref() }.end();
+        return Some(left);
+    }
+    let free = homes.pop_free();
+    drop(homes);
+    free.or_else(new_home::<T>)
+}
+
+fn new_home<T>() -> Option<NonNull<Home>> {
+    let home = arena::alloc(HEAD_BYTES + size_of::<T>())?.cast::<Home>();
+    let null = || Cell::new(ptr::null());
+    // SAFETY: the memory is that long, aligned to a cache line, and ours.
+    unsafe { home.write(Home { life: Life::new(), next: null(), next_free: null() }) };
+    // SAFETY: as above.
+    let head = unsafe { home.as_ref() };
+    // Before others see it.
+    head.life.begin();
+    let mut homes = HOMES.lock();
+    head.next.set(homes.newest);
+    homes.newest = home.as_ptr();
+    Some(home)
+}
+
+/// A thread leaves its home.
+///
+/// # Safety
+///
+/// It is what stands behind the head of a home, and nobody uses it any more.
+unsafe fn leave(own: NonNull<u8>) {
+    // SAFETY: by this function's contract.
+    let home = unsafe { own.byte_sub(HEAD_BYTES).cast::<Home>() };
+    // SAFETY: homes are never unmapped.
+    let head = unsafe { home.as_ref() };
+    head.life.end();
+    let mut homes = HOMES.lock();
+    head.next_free.set(homes.free);
+    homes.free = home.as_ptr();
+}
+
+impl Homes {
+    fn pop_free(&mut self) -> Option<NonNull<Home>> {
+        let home = NonNull::new(self.free.cast_mut())?;
+        // SAFETY: homes are never unmapped.
+        let head = unsafe { home.as_ref() };
+        self.free = head.next_free.replace(ptr::null());
+        head.life.begin();
+        Some(home)
+    }
+
+    /// One of the next few homes whose thread is gone without having left it. It is this thread's.
+    fn find_left(&mut self) -> Option<NonNull<Home>> {
+        for _ in 0..LOOKS {
+            let at = if self.cursor.is_null() { self.newest } else { self.cursor };
+            let home = NonNull::new(at.cast_mut())?;
+            // SAFETY: homes are never unmapped.
+            let head = unsafe { home.as_ref() };
+            self.cursor = head.next.get();
+            if head.life.is_over() {
+                return Some(home);
+            }
+        }
+        None
+    }
+}
+
+/// # Safety
+///
+/// The caller is a fork handler.
+unsafe fn lock_homes(_: *const ()) {
+    HOMES.before_fork();
+}
+
+/// # Safety
+///
+/// As for [`lock_homes`], which it follows.
+unsafe fn unlock_homes(_: *const ()) {
+    // SAFETY: by this function's contract.
+    unsafe { HOMES.after_fork() };
 }

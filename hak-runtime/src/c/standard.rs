@@ -2,6 +2,7 @@
 
 use core::ptr::{self, NonNull};
 
+use super::own::without_arriving;
 use super::{ALIGN, At, Library, canary_bytes, check_foreign, die_of_double_free, foreign};
 use super::{look_up, no_memory, or_fail};
 
@@ -47,14 +48,22 @@ pub fn malloc_elsewhere<A: Library>(bytes: usize) -> *mut u8 {
     malloc::<A>(bytes)
 }
 
+/// What glibc's thread library allocates in a thread that uses a key beyond the first 32.
+const KEYS_BYTES: usize = 32 * 2 * size_of::<usize>();
+
 /// `calloc`.
 pub fn calloc<A: Library>(count: usize, bytes: usize) -> *mut u8 {
     let Some(bytes) = count.checked_mul(bytes) else { return no_memory() };
     let Some(place) = place_of::<A>(bytes, ALIGN) else {
         return or_fail(obtain_large::<A>(bytes, ALIGN, true));
     };
-    // SAFETY: it is the place of a class.
-    let block = unsafe { A::obtain(place) };
+    let block = if bytes == KEYS_BYTES {
+        // SAFETY: it is the place of a class.
+        without_arriving::<A::Own, _>(|| unsafe { A::obtain(place) })
+    } else {
+        // SAFETY: as above.
+        unsafe { A::obtain(place) }
+    };
     if block.is_null() {
         return no_memory();
     }

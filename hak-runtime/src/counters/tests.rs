@@ -128,7 +128,7 @@ fn counts_after_the_end_are_totals() {
     assert_eq!(subject.seen()[0], (5, 5));
     // SAFETY: the cache is this thread's.
     unsafe { own.cache.flush(subject.heap) };
-    own.cache.end_for_test();
+    own.cache.end();
     subject.pairs(&own, 0, 7);
     own.counts.resized(subject.totals, 0);
     assert!(!own.counts.is_listed.get());

@@ -39,8 +39,8 @@ pub(crate) enum Stage {
 pub struct Here {
     /// What the thread has when it is gone.
     gone: *const Here,
-    /// Bytes of what this is the head of.
-    bytes: usize,
+    /// What is done with this when the thread has left it.
+    leave: unsafe fn(NonNull<u8>),
     /// The thread's number; 0 until it is asked for.
     number: Cell<u32>,
     stage: Cell<Stage>,
@@ -50,24 +50,32 @@ impl Here {
     /// Of a thread that has not come by.
     #[must_use]
     pub const fn fresh() -> Here {
-        Here::new(Stage::Fresh, core::ptr::null(), 0)
+        Here::new(Stage::Fresh, core::ptr::null(), keep)
     }
 
     /// Of a thread that has no memory of its own any more.
     #[must_use]
     pub const fn gone() -> Here {
-        Here::new(Stage::Gone, core::ptr::null(), 0)
+        Here::new(Stage::Gone, core::ptr::null(), keep)
     }
 
-    const fn new(stage: Stage, gone: *const Here, bytes: usize) -> Here {
-        Here { gone, bytes, number: Cell::new(0), stage: Cell::new(stage) }
+    const fn new(stage: Stage, gone: *const Here, leave: unsafe fn(NonNull<u8>)) -> Here {
+        Here { gone, leave, number: Cell::new(0), stage: Cell::new(stage) }
     }
 
-    /// Of a thread's own memory of so many bytes; `gone` is what comes after it.
-    pub(crate) const fn own(gone: *const Here, bytes: usize) -> Here {
-        Here::new(Stage::Own, gone, bytes)
+    /// Of a thread's own memory; `gone` is what comes after it, and `leave` is called with it when
+    /// the thread has left it.
+    pub(crate) const fn own(gone: *const Here, leave: unsafe fn(NonNull<u8>)) -> Here {
+        Here::new(Stage::Own, gone, leave)
     }
 }
+
+/// What is shared stays.
+///
+/// # Safety
+///
+/// There is nothing to keep to.
+unsafe fn keep(_: NonNull<u8>) {}
 
 /// Defines the pointer, which starts at a static.
 #[doc(hidden)]
@@ -191,15 +199,16 @@ pub(crate) fn begin_ending() {
     }
 }
 
-/// Leaves what this thread has, and gives it with its bytes: the thread is gone.
-pub(crate) fn leave() -> Option<(NonNull<u8>, usize)> {
+/// Leaves what this thread has: it is gone.
+pub(crate) fn leave() {
     let head = head();
     if head.stage.get() != Stage::Ending {
-        return None;
+        return;
     }
-    let (gone, bytes) = (head.gone, head.bytes);
+    let Here { gone, leave, .. } = *head;
     let memory = NonNull::from(head).cast();
     // SAFETY: it is what all threads that are gone share.
     unsafe { set_here(gone) };
-    Some((memory, bytes))
+    // SAFETY: the thread has left it.
+    unsafe { leave(memory) };
 }

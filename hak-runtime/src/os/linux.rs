@@ -263,6 +263,60 @@ pub(crate) unsafe fn set_thread_pointer(key: ThreadKey, pointer: *const c_void) 
     unsafe { libc::pthread_setspecific(key, pointer) == 0 }
 }
 
+/// What shows that a thread lives: a lock that it holds while it does, which the kernel marks when the
+/// thread is gone.
+#[cfg(feature = "c")]
+#[repr(transparent)]
+pub(crate) struct Life(core::cell::UnsafeCell<libc::pthread_mutex_t>);
+
+#[cfg(feature = "c")]
+impl Life {
+    /// Of no thread.
+    pub(crate) const fn new() -> Life {
+        Life(core::cell::UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER))
+    }
+
+    /// Makes it this thread's, whoever's it was.
+    pub(crate) fn begin(&self) {
+        let _errno = KeepErrno::new();
+        // SAFETY: all-zero attributes are overwritten before they are read.
+        let mut attributes: libc::pthread_mutexattr_t = unsafe { core::mem::zeroed() };
+        // SAFETY: attributes and lock are writable, and nobody waits for the lock.
+        #[expect(clippy::multiple_unsafe_ops_per_block, reason = "one sequence of C calls")]
+        unsafe {
+            libc::pthread_mutexattr_init(&raw mut attributes);
+            libc::pthread_mutexattr_setrobust(&raw mut attributes, libc::PTHREAD_MUTEX_ROBUST);
+            libc::pthread_mutex_init(self.0.get(), &raw const attributes);
+            libc::pthread_mutexattr_destroy(&raw mut attributes);
+            libc::pthread_mutex_trylock(self.0.get());
+        }
+    }
+
+    /// Ends it while the thread lives. In the child of a fork it is not this thread's, and refused.
+    pub(crate) fn end(&self) {
+        // SAFETY: the lock was made by `begin`.
+        unsafe { libc::pthread_mutex_unlock(self.0.get()) };
+    }
+
+    /// Whether the thread that it was of is gone, and has not ended it; true once, and then it is
+    /// this thread's.
+    pub(crate) fn is_over(&self) -> bool {
+        // SAFETY: the lock was made by `begin`.
+        match unsafe { libc::pthread_mutex_trylock(self.0.get()) } {
+            libc::EOWNERDEAD => {
+                // SAFETY: this thread holds it now.
+                unsafe { libc::pthread_mutex_consistent(self.0.get()) };
+                true
+            }
+            0 => {
+                self.end();
+                false
+            }
+            _ => false,
+        }
+    }
+}
+
 /// Lets other threads run.
 pub(crate) fn give_way() {
     // SAFETY: there are no preconditions, and it does not fail.
