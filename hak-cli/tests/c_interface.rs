@@ -4,11 +4,14 @@
 //! system's compiler, `cc` and `c++`, without which these tests fail.
 
 mod c_support;
+#[path = "c_support/programs.rs"]
+mod programs;
 
 use std::fs;
 use std::process::Command;
 
-use c_support::{Built, Compiled, Program, compile, library, run};
+use c_support::{Built, library};
+use programs::{Compiled, Program, compile, run};
 
 /// Specs that differ in what is behind the interface: layers, checks, how places are counted.
 const SPECS: [(&str, &str); 9] = [
@@ -30,8 +33,8 @@ const SPECS: [(&str, &str); 9] = [
     ),
     (
         "odd",
-        "schema = 1\nclasses.sizes = [16, 24, 40, 64, 1000, 1024, 131072]\ncache.layers = [\"magazine\"]\n\
-         validation.random = true\nvalidation.quarantine = true\n",
+        "schema = 1\nclasses.sizes = [16, 24, 40, 64, 1000, 1024, 131072]\n\
+         cache.layers = [\"magazine\"]\nvalidation.random = true\nvalidation.quarantine = true\n",
     ),
 ];
 
@@ -213,15 +216,17 @@ fn the_systems_programs_say_the_same() {
     fs::write(folder.path().join("numbers"), numbers).unwrap();
     let scripts = [
         "ls -laR /usr/lib/x86_64-linux-gnu | sort -k5 -n | md5sum",
-        "sort -n numbers | md5sum; sort -R numbers | sort -n | md5sum; sort --parallel=4 numbers | tail -1",
-        "for i in 1 2 3 4 5 6 7 8 9; do x=\"$x$(seq $i 300 | tr '\\n' ' ')\"; done; echo ${#x} | md5sum",
+        "sort -n numbers | md5sum; sort -R numbers | sort -n | md5sum",
+        "sort --parallel=4 numbers | tail -1",
+        "for i in 1 2 3 4 5 6 7 8 9; do x=\"$x$(seq $i 300 | tr '\\n' ' ')\"; done; echo ${#x}",
         "tar cf - -C /usr/include . --sort=name --mtime=@0 | md5sum",
-        "awk '{ a[$1 % 100] = a[$1 % 100] $1 } END { for (i in a) n += length(a[i]); print n }' numbers",
-        "if command -v perl >/dev/null; then perl -e '%h = map { $_ => \"x\" x ($_ % 90) } 1..50000; \
-         print length(join \",\", map { $h{$_} } sort keys %h), \"\\n\"'; fi",
-        "if command -v git >/dev/null; then rm -rf g; git init -q g; cd g; cp ../numbers .; git add .; \
-         git -c user.name=n -c user.email=e commit -q -m m --date=@0; git gc -q; git fsck; \
-         git cat-file -p HEAD^{tree}; fi",
+        "awk '{ a[$1 % 100] = a[$1 % 100] $1 } END { for (i in a) n += length(a[i]); print n }' \
+         numbers",
+        "if command -v perl >/dev/null; then perl -e '%h = map { $_ => \"x\" x ($_ % 90) } \
+         1..50000; print length(join \",\", map { $h{$_} } sort keys %h), \"\\n\"'; fi",
+        "if command -v git >/dev/null; then rm -rf g; git init -q g; cd g; cp ../numbers .; \
+         git add .; git -c user.name=n -c user.email=e commit -q -m m --date=@0; git gc -q; \
+         git fsck; git cat-file -p HEAD^{tree}; fi",
     ];
     for script in scripts {
         let output = |preload: Option<&Built>| {

@@ -26,8 +26,8 @@ fn largest(spec: &Spec) -> (u32, u32) {
     (class - canary, class)
 }
 
-/// The source of a library's crate. Its only dependency is `hak_runtime`, with the feature `c`. What
-/// `[stats]` asks for is left out: C has no way to it.
+/// The source of a library's crate. Its only dependency is `hak_runtime`, with the feature `c`.
+/// What `[stats]` asks for is left out: C has no way to it.
 pub fn library(spec: &Spec, origin: &str) -> TokenStream {
     let spec = &Spec { counters: false, profile: false, ..spec.clone() };
     // Not the name that the spec has: it might be that of an import.
@@ -87,7 +87,7 @@ pub(crate) fn local(spec: &Spec, guarded: &Guarded<'_>, count: &Literal) -> Toke
     let values = has_cache.then(|| quote!(never: <#front as Front>::NEW, cache: Cache::new(),));
     let cache = has_cache.then(|| {
         quote! {
-            /// A bin that is always empty and full, at place 0 of the map, and the others behind it.
+            /// A bin that is always empty and full, at place 0 of the map; behind it the others.
             const BINS: Part<#front, { offset_of!(Local, never) }> = unsafe { Part::new() };
             /// The others.
             const FRONTS: Part<#front, { offset_of!(Local, cache) }> = unsafe { Part::new() };
@@ -287,28 +287,8 @@ fn implementation(spec: &Spec, guarded: &Guarded<'_>, name: &Ident) -> TokenStre
     let (depots, _) = tables::depots(spec, &depot, &[&count, &shards]);
     let large = guarded.large_name();
     let words = number(layers::words(spec.layers));
-    let class = layers::class_at_place(spec.layers);
-    let canary = number(if spec.checks.canary { CANARY_BYTES } else { 0 });
-    let usable = quote!(unsafe { HEAP.block_bytes(#class) } - #canary);
-    let obtain = guarded.obtain(quote!(usable));
-    let release = guarded.release();
-    let has_layout = quote! {
-        let usable = #usable;
-        let layout = unsafe { Layout::from_size_align_unchecked(usable, runtime::c::ALIGN) };
-    };
-    let usable_first = guarded.hands_out().then(|| quote!(let usable = #usable;));
-    let layout_first = guarded.takes_in().then_some(&has_layout);
-    let inspect =
-        guarded.inspects().then(|| quote!(#has_layout unsafe { inspect(block, place, layout) }));
-    let held = guarded.flush();
-    let flush = spec.layers.has_cache().then(|| {
-        quote! {
-            if runtime::c::arrive::<Local>() {
-                #held
-                CACHE.with(|cache| unsafe { cache.flush(&HEAP) });
-            }
-        }
-    });
+    let blocks = blocks(spec, guarded);
+    let flush = flush(spec, guarded);
     quote! {
         impl Library for #name {
             type Depots = #depots;
@@ -328,6 +308,36 @@ fn implementation(spec: &Spec, guarded: &Guarded<'_>, name: &Ident) -> TokenStre
                 class_of(bytes, align)
             }
 
+            #blocks
+
+            fn obtain_large(bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
+                let layout = unsafe { Layout::from_size_align_unchecked(bytes, align) };
+                alloc_large(layout, zeroed)
+            }
+
+            fn flush() {
+                #flush
+            }
+        }
+    }
+}
+
+/// How blocks of a class go out and come in, and are looked at.
+fn blocks(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
+    let class = layers::class_at_place(spec.layers);
+    let canary = number(if spec.checks.canary { CANARY_BYTES } else { 0 });
+    let usable = quote!(unsafe { HEAP.block_bytes(#class) } - #canary);
+    let obtain = guarded.obtain(quote!(usable));
+    let release = guarded.release();
+    let has_layout = quote! {
+        let usable = #usable;
+        let layout = unsafe { Layout::from_size_align_unchecked(usable, runtime::c::ALIGN) };
+    };
+    let usable_first = guarded.hands_out().then(|| quote!(let usable = #usable;));
+    let layout_first = guarded.takes_in().then_some(&has_layout);
+    let inspect =
+        guarded.inspects().then(|| quote!(#has_layout unsafe { inspect(block, place, layout) }));
+    quote! {
             #[inline(always)]
             unsafe fn obtain(place: usize) -> *mut u8 {
                 #usable_first
@@ -345,14 +355,18 @@ fn implementation(spec: &Spec, guarded: &Guarded<'_>, name: &Ident) -> TokenStre
                 #inspect
             }
 
-            fn obtain_large(bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
-                let layout = unsafe { Layout::from_size_align_unchecked(bytes, align) };
-                alloc_large(layout, zeroed)
-            }
+    }
+}
 
-            fn flush() {
-                #flush
+/// What a thread gives back.
+fn flush(spec: &Spec, guarded: &Guarded<'_>) -> Option<TokenStream> {
+    let held = guarded.flush();
+    spec.layers.has_cache().then(|| {
+        quote! {
+            if runtime::c::arrive::<Local>() {
+                #held
+                CACHE.with(|cache| unsafe { cache.flush(&HEAP) });
             }
         }
-    }
+    })
 }

@@ -38,8 +38,8 @@ pub struct Terms {
     pub note_slab: Option<NoteSlab>,
 }
 
-/// Called with each new slab's start, its bytes and the number of its class, before a block of it is
-/// handed out; and with no number when it is retired.
+/// Called with each new slab's start, its bytes and the number of its class, before a block of it
+/// is handed out; and with no number when it is retired.
 pub(crate) type NoteSlab = fn(NonNull<u8>, usize, Option<usize>);
 
 /// How the unused ends of slabs are guarded. Both functions get a slab's start, the bytes of its

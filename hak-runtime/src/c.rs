@@ -1,8 +1,8 @@
 //! The C interface: `malloc` and its like, and the operators of C++, on an allocator from a spec.
 //!
-//! A generated library has the hit paths of `malloc` and `free`, its tables and its statics; it says
-//! by [`Library`] what the rest needs to know, and [`export_c`](crate::export_c) gives the functions
-//! their names. All that is not a hit path is here, and the same for every spec.
+//! A generated library has the hit paths of `malloc` and `free`, its tables and its statics; it
+//! says by [`Library`] what the rest needs to know, and [`export_c`](crate::export_c) gives the
+//! functions their names. All that is not a hit path is here, and the same for every spec.
 //!
 //! # Rules
 //!

@@ -12,7 +12,7 @@ impl<D: Depots, L: Larges> Heap<D, L> {
     ///
     /// # Safety
     ///
-    /// The heap has one shard, and more classes than `index`.
+    /// A shard of the heap has more classes than `index`: it counts in the first one.
     pub unsafe fn take(&'static self, index: usize) -> *mut u8 {
         self.register();
         // SAFETY: by this function's contract.

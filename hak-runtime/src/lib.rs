@@ -30,11 +30,11 @@
 //!
 //! From top to bottom; each file uses only what stands below it, and a test says so:
 //!
-//! `c` · `profile` · `counters` · `stats` · `cache` · `quarantine` · `direct` · `check_block` · `heap` ·
-//! `purge` · `fork` · `thread` · `depot` · `list` · `bin` · `spares` · `parcel` · `chain` ·
-//! `class` · `slab` · `size_class` · `magazine` · `checked_large` · `large` · `span` · `hooks` ·
-//! `guard` · `place_map` · `address_map` · `superslab` · `huge` · `arena` · `canary` · `poison` · `random` ·
-//! `account` · `misuse` · `fault` · `fatal` · `checks` · `prefetch` ·
+//! `c` · `profile` · `counters` · `stats` · `cache` · `quarantine` · `direct` · `check_block` ·
+//! `heap` · `purge` · `fork` · `thread` · `depot` · `list` · `bin` · `spares` · `parcel` · `chain`
+//! · `class` · `slab` · `size_class` · `magazine` · `checked_large` · `large` · `span` · `hooks` ·
+//! `guard` · `place_map` · `address_map` · `superslab` · `huge` · `arena` · `canary` · `poison` ·
+//! `random` · `account` · `misuse` · `fault` · `fatal` · `checks` · `prefetch` ·
 //! `sync` · `local` · `os`
 //!
 //! `c` and `place_map` are there with the feature `c` only. `lookup` stands beside them: it is

@@ -1,10 +1,10 @@
 //! From an address to the class of its block, in one load: a byte for each unit of the address
 //! space.
 //!
-//! The byte is 0 where no slab is; else it is the place of the slab's class, in the measure that the
-//! library's code counts in. Two GiB of addresses are reserved for it, readable only, which takes
-//! no memory; the OS pages in which something is noted become writable before that, a stretch at a
-//! time, so that there are few mappings of it.
+//! The byte is 0 where no slab is; else it is the place of the slab's class, in the measure that
+//! the library's code counts in. Two GiB of addresses are reserved for it, readable only, which
+//! takes no memory; the OS pages in which something is noted become writable before that, a stretch
+//! at a time, so that there are few mappings of it.
 //!
 //! # Rules
 //!

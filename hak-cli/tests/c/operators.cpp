@@ -45,7 +45,7 @@ static void forms_match() {
         ::operator delete[](quiet_array, std::nothrow);
         ::operator delete(::operator new(bytes), bytes);
         ::operator delete[](::operator new[](bytes));
-        for (std::size_t align = 8; align <= 1 << 16; align *= 2) {
+        for (std::size_t align = 1; align <= 1 << 16; align *= 2) {
             auto to = std::align_val_t(align);
             void *blocks[] = {::operator new(bytes, to), ::operator new[](bytes, to),
                               ::operator new(bytes, to, std::nothrow),

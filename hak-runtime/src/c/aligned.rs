@@ -20,7 +20,8 @@ pub fn aligned_alloc<A: Library>(align: usize, bytes: usize) -> *mut u8 {
     memalign::<A>(align, bytes)
 }
 
-/// `posix_memalign`, which sets no `errno`: a block at `place`, or the error, and `place` as it was.
+/// `posix_memalign`, which sets no `errno`: a block at `place`, or the error, and `place` as it
+/// was.
 ///
 /// # Safety
 ///

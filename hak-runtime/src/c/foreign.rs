@@ -1,10 +1,11 @@
 //! Pointers that are no blocks of ours.
 //!
-//! A program may free what was got before this library was loaded, by the dynamic linker, or from an
-//! allocator that the program carries itself. Such a pointer goes where it would have gone without
-//! this library: to the function of that name which the whole program sees, if that is not ours,
-//! else to the next one behind us, which is the C library's. Where there is none, as in a program
-//! that is linked statically, a `free` does nothing, the usable size is 0, and a `realloc` fails.
+//! A program may free what was got before this library was loaded, by the dynamic linker, or from
+//! an allocator that the program carries itself. Such a pointer goes where it would have gone
+//! without this library: to the function of that name which the whole program sees, if that is not
+//! ours, else to the next one behind us, which is the C library's. Where there is none, as in a
+//! program that is linked statically, a `free` does nothing, the usable size is 0, and a `realloc`
+//! fails.
 //!
 //! They are looked for when one is needed: the dynamic linker may allocate for that, and is served
 //! like anyone.

@@ -1,13 +1,14 @@
 //! The operators `new` of C++, when there is no memory at first. The operators `delete` are `free`.
 //!
 //! What C++ asks for then is to call the program's new-handler until there is memory, or it throws,
-//! or there is no handler; then to throw. A handler may throw, too, so the loop is in assembly: what
-//! is thrown passes a frame that says how to be unwound, and none of Rust's. The two functions of
-//! the C++ library are used where they are found; in a program without it, which has no one to throw
-//! to, the process ends.
+//! or there is no handler; then to throw. A handler may throw, too, so the loop is in assembly:
+//! what is thrown passes a frame that says how to be unwound, and none of Rust's. The two functions
+//! of the C++ library are used where they are found; in a program without it, which has no one to
+//! throw to, the process ends.
 //!
 //! A `new` that does not throw must catch what a handler throws. That needs C++, so the C++
-//! library's own operator does it, which ends in ours; where that is not found, no handler is called.
+//! library's own operator does it, which ends in ours; where that is not found, no handler is
+//! called.
 
 use core::ffi::{CStr, c_void};
 use core::mem;

@@ -8,9 +8,9 @@
 //!    allocates for that is served without it.
 //! 3. What the thread library itself allocates for a key does not make a thread get its home: it
 //!    would set its own key's value inside of that, and the library would overwrite it.
-//! 4. A thread that first comes by in the last round of its destructors is not told that it ends. So
-//!    each home holds a lock of its thread, which the kernel marks when the thread is gone; who gets
-//!    a home looks at a few others first, and takes one that is left like that.
+//! 4. A thread that first comes by in the last round of its destructors is not told that it ends.
+//!    So each home holds a lock of its thread, which the kernel marks when the thread is gone; who
+//!    gets a home looks at a few others first, and takes one that is left like that.
 //! 5. Before and after it, a thread works on the slabs directly: it has an empty cache that all
 //!    such threads share, and nobody writes to that.
 
@@ -172,7 +172,7 @@ pub(super) fn without_arriving<T: Local, R>(act: impl FnOnce() -> R) -> R {
 
 #[cold]
 fn settle_in<T: Local>() -> bool {
-    const { assert!(HEAD_BYTES + size_of::<T>() <= arena::OBJECT_BYTES_MAX, "the arena has no such") };
+    const { assert!(HEAD_BYTES + size_of::<T>() <= arena::OBJECT_BYTES_MAX, "the arena has it") };
     // SAFETY: it is what threads share that are gone, and the thread has nothing that it leaves.
     unsafe { local::set_here(T::gone()) };
     let Some(home) = home::<T>() else { return false };

@@ -1,8 +1,8 @@
 //! The table that `malloc` looks its class up in, with an entry for each size.
 //!
-//! An entry for each granule of sizes would be a sixteenth of it, at two instructions more: the size
-//! would have to be rounded up and shifted. What is used of the table is a cache line for each 64
-//! bytes of the sizes that a program asks for.
+//! An entry for each granule of sizes would be a sixteenth of it, at two instructions more: the
+//! size would have to be rounded up and shifted. What is used of the table is a cache line for each
+//! 64 bytes of the sizes that a program asks for.
 
 use super::ALIGN;
 
@@ -11,8 +11,8 @@ macro_rules! place_table {
         /// The place of the class that serves each size below `N`: the smallest that is a multiple
         /// of C's alignment. A request of no bytes is one of a byte.
         ///
-        /// `classes` holds block sizes and places, from small to large. Figures that disagree do not
-        /// compile.
+        /// `classes` holds block sizes and places, from small to large. Figures that disagree do
+        /// not compile.
         #[must_use]
         pub const fn $name<const N: usize, const C: usize>(
             classes: [(usize, $entry); C],

@@ -8,9 +8,9 @@
 //!
 //! # Rules
 //!
-//! 1. The pointer starts at a `Here` that is [`Stage::Fresh`], and is never null. From there it goes
-//!    to one of the thread's own, then to one that is [`Stage::Gone`]; or to that at once, when the
-//!    thread can have none.
+//! 1. The pointer starts at a `Here` that is [`Stage::Fresh`], and is never null. From there it
+//!    goes to one of the thread's own, then to one that is [`Stage::Gone`]; or to that at once,
+//!    when the thread can have none.
 //! 2. What is fresh or gone is shared by all such threads: nobody writes to it.
 
 use core::cell::Cell;

@@ -263,8 +263,8 @@ pub(crate) unsafe fn set_thread_pointer(key: ThreadKey, pointer: *const c_void) 
     unsafe { libc::pthread_setspecific(key, pointer) == 0 }
 }
 
-/// What shows that a thread lives: a lock that it holds while it does, which the kernel marks when the
-/// thread is gone.
+/// What shows that a thread lives: a lock that it holds while it does, which the kernel marks when
+/// the thread is gone.
 #[cfg(feature = "c")]
 #[repr(transparent)]
 pub(crate) struct Life(core::cell::UnsafeCell<libc::pthread_mutex_t>);
