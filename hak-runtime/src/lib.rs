@@ -31,10 +31,10 @@
 //! From top to bottom; each file uses only what stands below it, and a test says so:
 //!
 //! `c` · `profile` · `counters` · `stats` · `cache` · `quarantine` · `direct` · `check_block` ·
-//! `heap` · `purge` · `fork` · `thread` · `depot` · `list` · `bin` · `spares` · `parcel` · `chain`
-//! · `class` · `slab` · `size_class` · `magazine` · `checked_large` · `large` · `span` · `hooks` ·
-//! `guard` · `place_map` · `address_map` · `superslab` · `huge` · `arena` · `canary` · `poison` ·
-//! `random` · `account` · `misuse` · `fault` · `fatal` · `checks` · `prefetch` ·
+//! `heap` · `purge` · `fork` · `thread` · `depot` · `list` · `bin` · `spares` · `parcel` ·
+//! `chain` · `class` · `slab` · `size_class` · `magazine` · `checked_large` · `large` · `span` ·
+//! `hooks` · `guard` · `place_map` · `address_map` · `superslab` · `huge` · `arena` · `canary` ·
+//! `poison` · `random` · `account` · `misuse` · `fault` · `fatal` · `checks` · `prefetch` ·
 //! `sync` · `local` · `os`
 //!
 //! `c` and `place_map` are there with the feature `c` only. `lookup` stands beside them: it is
@@ -45,10 +45,10 @@
 //! A thread that holds a lock takes only locks that stand later in this list:
 //! members → thread key → depot → class → units → huge → registry → arena. Nothing is called back
 //! while one is held, but for the hooks of checks: they take the units lock at most, and only
-//! before it. A fork takes all locks, in this order. The locks of counters and profilers are
-//! members', taken where depots' are: no other one is taken with them but the counters' before the
-//! arena's.
-
+//! before it. A fork takes all locks, in this order. The locks of counters and profilers, and
+//! that of threads' homes in a library, are members', taken where depots' are: no other one is
+//! taken with them but the counters' before the arena's.
+//!
 //! # The C interface
 //!
 //! With the feature `c` the crate is what a library stands on that exports `malloc` and its like:
