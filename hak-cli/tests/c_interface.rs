@@ -161,6 +161,14 @@ fn another_library_refuses_system_calls() {
 }
 
 #[test]
+fn another_library_hands_us_what_is_not_ours() {
+    let forwarder = Program::new("forwarder.c").args(&["-shared", "-fPIC"]).name("forwarder.so");
+    let (forwarder, forwarded) = (forwarder.compile(), compile("forwarded.c"));
+    run(forwarded.command().preloads(&[forwarder.path(), &of("general").shared]));
+    run(forwarded.command().preloads(&[&of("general").shared, forwarder.path()]));
+}
+
+#[test]
 fn a_process_may_do_little() {
     let filtered = compile("filtered.c");
     for name in ["general", "hardened"] {

@@ -11,15 +11,20 @@
 //! like anyone.
 
 use core::ffi::{CStr, c_char, c_void};
+use core::mem;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::no_memory;
 
-/// A function of another allocator, once it was looked for.
+/// A function of other allocators, once it was looked for.
 struct Elsewhere {
     name: &'static CStr,
-    found: AtomicPtr<c_void>,
+    /// What the program sees, if it is not ours, and what is behind us.
+    seen: AtomicPtr<c_void>,
+    next: AtomicPtr<c_void>,
+    /// What is being handed over.
+    handed: AtomicPtr<u8>,
 }
 
 /// The address of nothing: it was looked for, and there is none.
@@ -31,24 +36,41 @@ static USABLE_SIZE: Elsewhere = Elsewhere::new(c"malloc_usable_size");
 
 impl Elsewhere {
     const fn new(name: &'static CStr) -> Self {
-        Elsewhere { name, found: AtomicPtr::new(ptr::null_mut()) }
+        let (seen, next) = (AtomicPtr::new(ptr::null_mut()), AtomicPtr::new(ptr::null_mut()));
+        let handed = AtomicPtr::new(ptr::null_mut());
+        Elsewhere { name, seen, next, handed }
     }
 
-    fn get(&self) -> Option<NonNull<c_void>> {
-        let mut found = self.found.load(Ordering::Relaxed);
-        if found.is_null() {
-            found = other(self.name).map_or(NONE, NonNull::as_ptr);
-            self.found.store(found, Ordering::Relaxed);
-        }
-        NonNull::new(found).filter(|found| found.as_ptr() != NONE)
+    /// Calls `act` with the function that a pointer is for, or with none.
+    ///
+    /// A library that is loaded before this one may be what the program sees, and hand what it gets
+    /// to us. The second time the pointer goes to what is behind us.
+    fn hand<R>(&self, start: NonNull<u8>, act: impl FnOnce(Option<NonNull<c_void>>) -> R) -> R {
+        let before = self.handed.swap(start.as_ptr(), Ordering::Relaxed);
+        let is_back = ptr::eq(before, start.as_ptr());
+        let seen = if is_back { None } else { found(&self.seen, || self.seen_by_program()) };
+        let result = act(seen.or_else(|| found(&self.next, || symbol(libc::RTLD_NEXT, self.name))));
+        let (start, none, relaxed) = (start.as_ptr(), ptr::null_mut(), Ordering::Relaxed);
+        let _ = self.handed.compare_exchange(start, none, relaxed, relaxed);
+        result
+    }
+
+    fn seen_by_program(&self) -> Option<NonNull<c_void>> {
+        symbol(libc::RTLD_DEFAULT, self.name).filter(|&seen| !is_ours(seen))
     }
 }
 
-/// The function of a name that the program sees, if it is another library's, else the next one
-/// behind this library.
-fn other(name: &CStr) -> Option<NonNull<c_void>> {
-    let seen = symbol(libc::RTLD_DEFAULT, name)?;
-    if is_ours(seen) { symbol(libc::RTLD_NEXT, name) } else { Some(seen) }
+/// What is known, or found out now.
+fn found(
+    known: &AtomicPtr<c_void>,
+    find: impl FnOnce() -> Option<NonNull<c_void>>,
+) -> Option<NonNull<c_void>> {
+    let mut address = known.load(Ordering::Relaxed);
+    if address.is_null() {
+        address = find().map_or(NONE, NonNull::as_ptr);
+        known.store(address, Ordering::Relaxed);
+    }
+    NonNull::new(address).filter(|address| address.as_ptr() != NONE)
 }
 
 /// Whether an address lies in this library, or the program that holds it.
@@ -57,9 +79,9 @@ fn is_ours(address: NonNull<c_void>) -> bool {
         let Some(dladdr) = weak!("dladdr") else { return ptr::null() };
         // SAFETY: the C library's function has this type.
         let dladdr: extern "C" fn(*const c_void, *mut libc::Dl_info) -> i32 =
-            unsafe { core::mem::transmute(dladdr) };
+            unsafe { mem::transmute(dladdr) };
         // SAFETY: all zeros is a valid, empty one.
-        let mut info: libc::Dl_info = unsafe { core::mem::zeroed() };
+        let mut info: libc::Dl_info = unsafe { mem::zeroed() };
         if dladdr(address, &raw mut info) == 0 { ptr::null() } else { info.dli_fbase }
     };
     ptr::eq(base(address.as_ptr()), base((&raw const FREE).cast()))
@@ -70,7 +92,7 @@ pub(super) fn symbol(from: *mut c_void, name: &CStr) -> Option<NonNull<c_void>> 
     let dlsym = weak!("dlsym")?;
     // SAFETY: the C library's function has this type.
     let dlsym: extern "C" fn(*mut c_void, *const c_char) -> *mut c_void =
-        unsafe { core::mem::transmute(dlsym) };
+        unsafe { mem::transmute(dlsym) };
     NonNull::new(dlsym(from, name.as_ptr()))
 }
 
@@ -98,11 +120,13 @@ pub(super) use weak;
 ///
 /// It is no block of ours, and what `free` asks for holds.
 pub(super) unsafe fn free(start: NonNull<u8>) {
-    let Some(function) = FREE.get() else { return };
-    // SAFETY: a function of this name has this type.
-    let function: unsafe extern "C" fn(*mut c_void) = unsafe { core::mem::transmute(function) };
-    // SAFETY: by this function's contract.
-    unsafe { function(start.as_ptr().cast()) };
+    FREE.hand(start, |function| {
+        let Some(function) = function else { return };
+        // SAFETY: a function of this name has this type.
+        let function: unsafe extern "C" fn(*mut c_void) = unsafe { mem::transmute(function) };
+        // SAFETY: by this function's contract.
+        unsafe { function(start.as_ptr().cast()) };
+    });
 }
 
 /// Hands a pointer to the `realloc` of who made it.
@@ -111,12 +135,14 @@ pub(super) unsafe fn free(start: NonNull<u8>) {
 ///
 /// As for [`free`].
 pub(super) unsafe fn realloc(start: NonNull<u8>, bytes: usize) -> *mut u8 {
-    let Some(function) = REALLOC.get() else { return no_memory() };
-    // SAFETY: a function of this name has this type.
-    let function: unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void =
-        unsafe { core::mem::transmute(function) };
-    // SAFETY: by this function's contract.
-    unsafe { function(start.as_ptr().cast(), bytes) }.cast()
+    REALLOC.hand(start, |function| {
+        let Some(function) = function else { return no_memory() };
+        // SAFETY: a function of this name has this type.
+        let function: unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void =
+            unsafe { mem::transmute(function) };
+        // SAFETY: by this function's contract.
+        unsafe { function(start.as_ptr().cast(), bytes) }.cast()
+    })
 }
 
 /// Asks who made it for the usable size.
@@ -125,10 +151,12 @@ pub(super) unsafe fn realloc(start: NonNull<u8>, bytes: usize) -> *mut u8 {
 ///
 /// As for [`free`].
 pub(super) unsafe fn usable_size(start: NonNull<u8>) -> usize {
-    let Some(function) = USABLE_SIZE.get() else { return 0 };
-    // SAFETY: a function of this name has this type.
-    let function: unsafe extern "C" fn(*mut c_void) -> usize =
-        unsafe { core::mem::transmute(function) };
-    // SAFETY: by this function's contract.
-    unsafe { function(start.as_ptr().cast()) }
+    USABLE_SIZE.hand(start, |function| {
+        let Some(function) = function else { return 0 };
+        // SAFETY: a function of this name has this type.
+        let function: unsafe extern "C" fn(*mut c_void) -> usize =
+            unsafe { mem::transmute(function) };
+        // SAFETY: by this function's contract.
+        unsafe { function(start.as_ptr().cast()) }
+    })
 }
