@@ -89,6 +89,7 @@ static ACCOUNT: Account = Account::new(
             how: PurgeHow::DontNeed,
             helper: false,
         },
+        prefault: runtime::Prefault::Growing,
         ..Terms::DEFAULT
     }),
 );
