@@ -61,7 +61,7 @@ pub(crate) fn count(
     let folder = folder.map_err(|error| format!("could not make a folder: {error}"))?;
     let mut command = Command::new("valgrind");
     command
-        .envs(subject.environment.iter().copied())
+        .envs(subject.environment.iter().cloned())
         .args(["--quiet", "--tool=callgrind", "--branch-sim=yes", "--cache-sim=yes"])
         .args(CACHES)
         .args(["--collect-atstart=no", &format!("--toggle-collect={MEASURED_SYMBOL}")])
@@ -103,7 +103,7 @@ mod tests {
 
     fn failure(path: &str, argument: &str, not_under_valgrind: Option<&'static str>) -> String {
         let (name, path) = ("subject".to_owned(), PathBuf::from(path));
-        let subject = Subject { name, path, environment: &[], not_under_valgrind };
+        let subject = Subject { name, path, environment: Vec::new(), not_under_valgrind };
         count(&subject, &[argument.to_owned()], Limit { seconds: 2 }).unwrap_err()
     }
 

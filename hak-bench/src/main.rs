@@ -6,6 +6,7 @@
 //! | `peers.rs` | the allocators, and their versions |
 //! | `choice.rs` | which kernels and peers are meant |
 //! | `subjects.rs`, `run.rs` | builds a peer's program; runs one once |
+//! | `session.rs` | a comparison, from its kernels and subjects to its results |
 //! | `rounds.rs` | every kernel on every peer, in turns, round by round |
 //! | `counters.rs`, `plan.rs` | counts on a simulated processor: of a kernel, of a plan's steps |
 //! | `check.rs` | whether the kernels are the same program on every peer |
@@ -17,15 +18,17 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use clap::Parser;
+use hak_bench_kernels::Listed;
 
 use choice::Choice;
 use failure::Failure;
 use options::{Options, Output};
-use results::{Control, Kernel, Peer, Results, Row, SCHEMA};
-use rounds::{Plan, Taken};
+use results::{Peer, Reached, Results, SCHEMA};
+use rounds::Task;
+use session::Session;
 use subjects::Subject;
 
 mod asked;
@@ -44,6 +47,7 @@ mod plan;
 mod results;
 mod rounds;
 mod run;
+mod session;
 mod spread;
 mod subjects;
 mod summary;
@@ -75,35 +79,24 @@ fn list() -> Result<(), Failure> {
 
 fn measure(run: &options::Run) -> Result<(), Failure> {
     run.output.check()?;
-    // Before hours in which the tree may change.
-    let commit = commit();
+    let commit = session::commit();
     let choice = Choice::of(&run.kernels, &run.peers)?;
     let versions = peers::Versions::read()?;
-    let mut subjects = subjects::ready(&choice.peers, choice.subjects)?;
-    let twin = subjects.iter().position(|subject| subject.name == run.control).unwrap_or(0);
-    subjects.push(subjects[twin].again()?);
-    let rounds = usize::from(run.rounds);
-    let plan = Plan { kernels: &choice.kernels, subjects: &subjects, rounds };
-    let taken = rounds::all(&plan);
-    let results = Results {
-        schema: SCHEMA,
-        machine: machine::describe(),
-        compiler: machine::compiler(),
-        commit,
-        command: run.command(),
-        rounds,
-        peers: peers(&choice, &subjects, &versions)?,
-        kernels: choice
-            .kernels
-            .iter()
-            .zip(taken)
-            .map(|(kernel, taken)| {
-                let own = choice.own(&kernel.name).to_owned();
-                rows(kernel, own, &subjects, twin, taken)
-            })
-            .collect(),
+    let subjects = subjects::ready(&choice.peers, choice.subjects)?;
+    let task = |kernel: &Listed| Task {
+        arguments: vec![kernel.name.clone()],
+        watched: true,
+        own: choice.own(&kernel.name).to_owned(),
+        kernel: kernel.clone(),
     };
-    put(&results, &run.output)
+    let session = Session {
+        reached: Reached::Linked,
+        commit,
+        tasks: choice.kernels.iter().map(task).collect(),
+        peers: peers(&choice, &subjects, &versions)?,
+        subjects,
+    };
+    put(&session.run(run, "run")?, &run.output)
 }
 
 fn peers(
@@ -112,52 +105,9 @@ fn peers(
     versions: &peers::Versions,
 ) -> Result<Vec<Peer>, Failure> {
     let peer = |(peer, subject): (&&peers::Peer, &Subject)| {
-        Ok(Peer {
-            name: peer.name.to_owned(),
-            version: versions.of(peer),
-            about: peer.about.to_owned(),
-            kind: peer.kind(),
-            text_bytes: text::bytes(&subject.path)?,
-        })
+        Ok(peer.told(versions, text::bytes(&subject.path)?))
     };
     choice.peers.iter().zip(subjects).map(peer).collect()
-}
-
-/// The last of the subjects is the control.
-fn rows(
-    kernel: &hak_bench_kernels::Listed,
-    own: String,
-    subjects: &[Subject],
-    twin: usize,
-    mut taken: Vec<Taken>,
-) -> Kernel {
-    let again = taken.pop().unwrap_or_default();
-    let row = |(subject, taken): (&Subject, Taken)| Row {
-        peer: subject.name.clone(),
-        samples: taken.samples,
-        failure: taken.failure,
-        resident: taken.resident,
-    };
-    Kernel {
-        name: kernel.name.clone(),
-        group: kernel.group.name().to_owned(),
-        about: kernel.about.clone(),
-        operation: kernel.operation.clone(),
-        own,
-        rows: subjects.iter().zip(taken).map(row).collect(),
-        control: Control { of: subjects[twin].name.clone(), samples: again.samples },
-    }
-}
-
-/// The tree's commit, as git tells it.
-fn commit() -> String {
-    let git = Command::new("git")
-        .current_dir(subjects::root())
-        .args(["describe", "--always", "--dirty", "--exclude=*"])
-        .output();
-    let said = git.ok().filter(|output| output.status.success());
-    let said = said.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    said.unwrap_or_else(|| "unknown".to_owned())
 }
 
 fn load(path: &Path) -> Result<Results, Failure> {
@@ -165,7 +115,7 @@ fn load(path: &Path) -> Result<Results, Failure> {
         .map_err(|error| Failure::could_not(format!("read {}", path.display()), error))?;
     let results: Results = serde_json::from_str(&text).map_err(|error| {
         let shown = path.display();
-        Failure::Failed(format!("{shown} does not hold results of `hak-bench run`: {error}"))
+        Failure::Failed(format!("{shown} does not hold results of hak-bench: {error}"))
     })?;
     if results.schema != SCHEMA {
         let (shown, found) = (path.display(), results.schema);

@@ -75,8 +75,8 @@ pub(crate) struct Output {
 
 impl Run {
     /// The arguments, but for the files that are written.
-    pub(crate) fn command(&self) -> String {
-        let mut words = vec!["run".to_owned()];
+    pub(crate) fn command(&self, name: &str) -> String {
+        let mut words = vec![name.to_owned()];
         words.extend(self.kernels.iter().cloned());
         if !self.peers.is_empty() {
             words.extend(["--peers".to_owned(), self.peers.join(",")]);
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn a_command_is_told_without_its_files() {
         let command = |line: &str| match Options::parse_from(line.split(' ')).command {
-            Command::Run(run) => run.command(),
+            Command::Run(run) => run.command("run"),
             other => panic!("{other:?}"),
         };
         assert_eq!(command("hak-bench run --html page.html"), "run --rounds 7");

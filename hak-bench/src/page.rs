@@ -65,7 +65,7 @@ pub(crate) fn render(results: &Results) -> String {
                     (glance::section(&comparisons))
                     (failures::section(&results.kernels))
                     @for (group, members) in groups(&comparisons) { (kernels(group, &members)) }
-                    (head::peers(&results.peers))
+                    (head::peers(results))
                 }
                 script { (PreEscaped(include_str!("page/script.js"))) }
             }

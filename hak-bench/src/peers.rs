@@ -4,7 +4,7 @@ mod versions;
 
 pub(crate) use versions::Versions;
 
-use crate::results::PeerKind;
+use crate::results::{self, PeerKind};
 
 /// An allocator, with a program of its own in `hak-bench-peers`.
 #[derive(Debug)]
@@ -61,6 +61,17 @@ impl Peer {
             PeerKind::System => None,
             PeerKind::Hak => Some("hak"),
             PeerKind::Other => Some(self.name),
+        }
+    }
+
+    /// As results tell of it.
+    pub(crate) fn told(&self, versions: &Versions, text_bytes: u64) -> results::Peer {
+        results::Peer {
+            name: self.name.to_owned(),
+            version: versions.of(self),
+            about: self.about.to_owned(),
+            kind: self.kind(),
+            text_bytes,
         }
     }
 }

@@ -18,12 +18,26 @@ pub(crate) struct Results {
     pub(crate) commit: String,
     /// The arguments of `hak-bench` that take it anew, wherever it is written.
     pub(crate) command: String,
+    /// Files that do not tell are older than libraries.
+    #[serde(default)]
+    pub(crate) reached: Reached,
     /// How often each kernel ran on each peer.
     pub(crate) rounds: usize,
     /// Each allocator, in the order of the tables.
     pub(crate) peers: Vec<Peer>,
     /// Each kernel, in the order of the tables.
     pub(crate) kernels: Vec<Kernel>,
+}
+
+/// How the allocators come into what is run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Reached {
+    /// Each is built into a program of its own.
+    #[default]
+    Linked,
+    /// Each is a library, and the programs are the same.
+    Preloaded,
 }
 
 /// An allocator.
@@ -35,7 +49,7 @@ pub(crate) struct Peer {
     /// One sentence.
     pub(crate) about: String,
     pub(crate) kind: PeerKind,
-    /// Bytes of `.text` of its program, which has all kernels of the run.
+    /// Bytes of `.text` of its program, which has all kernels of the run, or of its library.
     pub(crate) text_bytes: u64,
 }
 

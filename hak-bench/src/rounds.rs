@@ -1,7 +1,6 @@
 //! Rounds over all kernels, in each of which every peer has its turn.
 
 use std::collections::HashMap;
-use std::slice;
 
 use hak_bench_kernels::{Listed, Outcome};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -12,10 +11,22 @@ use crate::subjects::Subject;
 
 /// What is to be run.
 pub(crate) struct Plan<'a> {
-    pub(crate) kernels: &'a [Listed],
+    pub(crate) tasks: &'a [Task],
     /// The control among them.
     pub(crate) subjects: &'a [Subject],
     pub(crate) rounds: usize,
+}
+
+/// A kernel, and how it is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Task {
+    pub(crate) kernel: Listed,
+    /// Of the subject.
+    pub(crate) arguments: Vec<String>,
+    /// Whether the memory of the subject's process is that of the kernel, and to be watched.
+    pub(crate) watched: bool,
+    /// The hak peer whose spec is meant for it.
+    pub(crate) own: String,
 }
 
 /// What one subject took for one kernel.
@@ -30,27 +41,27 @@ pub(crate) struct Taken {
 
 /// For each kernel, for each subject.
 pub(crate) fn all(plan: &Plan) -> Vec<Vec<Taken>> {
-    let mut taken = vec![vec![Taken::default(); plan.subjects.len()]; plan.kernels.len()];
+    let mut taken = vec![vec![Taken::default(); plan.subjects.len()]; plan.tasks.len()];
     let mut checksums = HashMap::new();
     let progress = progress(plan);
     for round in 0..plan.rounds {
-        for (kernel, taken) in plan.kernels.iter().zip(&mut taken) {
+        for (task, taken) in plan.tasks.iter().zip(&mut taken) {
             for place in turns(plan.subjects.len(), round) {
                 let subject = &plan.subjects[place];
-                progress.set_message(format!("{} on {}", kernel.name, subject.name));
+                progress.set_message(format!("{} on {}", task.kernel.name, subject.name));
                 if taken[place].failure.is_none() {
-                    let outcome = run::run(subject, slice::from_ref(&kernel.name));
-                    let checked = outcome.and_then(|it| checked(it, kernel, &mut checksums));
+                    let outcome = run::run(subject, &task.arguments);
+                    let checked = outcome.and_then(|it| checked(it, &task.kernel, &mut checksums));
                     taken[place].add(checked);
                 }
                 progress.inc(1);
             }
         }
     }
-    for (kernel, taken) in plan.kernels.iter().zip(&mut taken) {
+    for (task, taken) in plan.tasks.iter().zip(&mut taken).filter(|(task, _)| task.watched) {
         for (subject, taken) in plan.subjects.iter().zip(taken) {
-            progress.set_message(format!("memory of {} on {}", kernel.name, subject.name));
-            taken.watch(subject, kernel);
+            progress.set_message(format!("memory of {} on {}", task.kernel.name, subject.name));
+            taken.watch(subject, task);
             progress.inc(1);
         }
     }
@@ -105,9 +116,9 @@ impl Taken {
         }
     }
 
-    fn watch(&mut self, subject: &Subject, kernel: &Listed) {
+    fn watch(&mut self, subject: &Subject, task: &Task) {
         if self.failure.is_none() {
-            match run::watch(subject, slice::from_ref(&kernel.name)) {
+            match run::watch(subject, &task.arguments) {
                 Ok(resident) => self.resident = resident,
                 Err(failure) => self.fail(failure),
             }
@@ -122,7 +133,8 @@ impl Taken {
 }
 
 fn progress(plan: &Plan) -> ProgressBar {
-    let runs = plan.kernels.len() * plan.subjects.len() * (plan.rounds + 1);
+    let watched = plan.tasks.iter().filter(|task| task.watched).count();
+    let runs = (plan.tasks.len() * plan.rounds + watched) * plan.subjects.len();
     let style = "{bar:30} {pos}/{len} runs, {eta} left  {msg}";
     let style =
         ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());

@@ -119,11 +119,12 @@ mod tests {
     use std::path::PathBuf;
 
     use super::{READINGS_MAX, Resident, run, thinned, watch};
-    use crate::subjects::Subject;
+    use crate::subjects::{Subject, owned};
 
     fn subject(name: &str, path: &str) -> Subject {
         let (name, path) = (name.to_owned(), PathBuf::from(path));
-        Subject { name, path, environment: &[("MARK", "set")], not_under_valgrind: None }
+        let environment = owned(&[("MARK", "set")]);
+        Subject { name, path, environment, not_under_valgrind: None }
     }
 
     fn shell(script: &str) -> (Subject, Vec<String>) {

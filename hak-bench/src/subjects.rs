@@ -21,8 +21,8 @@ pub(crate) struct Subject {
     /// The peer's, or that of a control.
     pub(crate) name: String,
     pub(crate) path: PathBuf,
-    /// As in [`Peer::environment`].
-    pub(crate) environment: &'static [(&'static str, &'static str)],
+    /// Variables that it must find.
+    pub(crate) environment: Vec<(String, String)>,
     /// As in [`Peer::not_under_valgrind`].
     pub(crate) not_under_valgrind: Option<&'static str>,
 }
@@ -62,7 +62,7 @@ pub(crate) fn ready(peers: &[&Peer], kernels: Kernels) -> Result<Vec<Subject>, F
         Ok(Subject {
             name: peer.name.to_owned(),
             path,
-            environment: peer.environment,
+            environment: owned(peer.environment),
             not_under_valgrind: peer.not_under_valgrind,
         })
     };
@@ -87,7 +87,7 @@ impl Subject {
     /// To run it, with all that it needs but a kernel's name.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
-        command.envs(self.environment.iter().copied());
+        command.envs(self.environment.iter().cloned());
         command
     }
 
@@ -103,40 +103,67 @@ impl Subject {
 /// Where finished subjects stand: cargo's own place for them is overwritten when the same peer is
 /// built with other kernels.
 fn folder(kernels: Kernels) -> Result<PathBuf, Failure> {
+    bench_folder(match kernels {
+        Kernels::Patterns => "patterns",
+        Kernels::All => "all",
+    })
+}
+
+/// A folder for what is built here, in cargo's.
+pub(crate) fn bench_folder(name: &str) -> Result<PathBuf, Failure> {
     let metadata =
         MetadataCommand::new().current_dir(root()).no_deps().exec().map_err(|error| {
             Failure::Failed(format!("cargo does not tell where it builds: {error}"))
         })?;
-    let kernels = match kernels {
-        Kernels::Patterns => "patterns",
-        Kernels::All => "all",
-    };
-    let folder = metadata.target_directory.join("hak-bench").join(kernels).into_std_path_buf();
+    let folder = metadata.target_directory.join("hak-bench").join(name).into_std_path_buf();
     let made = fs::create_dir_all(&folder);
     made.map_err(|error| Failure::could_not(format!("make {}", folder.display()), error))?;
     Ok(folder)
+}
+
+/// Variables as a subject has them.
+pub(crate) fn owned(environment: &[(&str, &str)]) -> Vec<(String, String)> {
+    environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 /// The program of each, as cargo left it. All need the same feature.
 fn build(peers: &[&Peer], kernels: Kernels) -> Result<Vec<(String, PathBuf)>, Failure> {
     let mut features: Vec<_> = peers[0].feature().into_iter().collect();
     features.extend((kernels == Kernels::All).then_some("programs"));
+    let features = features.join(",");
+    let names: Vec<_> = peers.iter().map(|peer| peer.name).collect();
+    let mut arguments = vec!["--release", "--package", PACKAGE, "--features", &features];
+    arguments.extend(names.iter().flat_map(|name| ["--bin", name]));
+    let help = "peers in C and C++ need what hak-bench/peers/install installs; \
+                `--peers` chooses others";
+    cargo_build(&arguments).map_err(|failure| match failure {
+        NotBuilt::NotStarted(failure) => failure,
+        NotBuilt::Said(said) => {
+            let names = names.join(", ");
+            Failure::Failed(format!("could not build {names}:\n{said}\nhelp: {help}"))
+        }
+    })
+}
+
+/// Why cargo built nothing.
+pub(crate) enum NotBuilt {
+    NotStarted(Failure),
+    /// What it said.
+    Said(String),
+}
+
+/// The programs that a `cargo build` in the workspace made, by their names.
+pub(crate) fn cargo_build(arguments: &[&str]) -> Result<Vec<(String, PathBuf)>, NotBuilt> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .current_dir(root())
-        .args(["build", "--release", "--package", PACKAGE])
-        .args(["--message-format", "json-render-diagnostics", "--features", &features.join(",")])
-        .args(peers.iter().flat_map(|peer| ["--bin", peer.name]))
+        .args(["build", "--message-format", "json-render-diagnostics"])
+        .args(arguments)
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| Failure::could_not("start cargo", error))?;
+        .map_err(|error| NotBuilt::NotStarted(Failure::could_not("start cargo", error)))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let help = "peers in C and C++ need what hak-bench/peers/install installs; \
-                    `--peers` chooses others";
-        let names: Vec<_> = peers.iter().map(|peer| peer.name).collect();
-        let names = names.join(", ");
-        return Err(Failure::Failed(format!("could not build {names}:\n{said}\nhelp: {help}")));
+        return Err(NotBuilt::Said(String::from_utf8_lossy(&output.stderr).into_owned()));
     }
     Ok(executables(&output.stdout))
 }

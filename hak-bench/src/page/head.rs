@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::page::bars::CUT;
 use crate::page::figures::{counted, kibibytes};
 use crate::page::marks::Look;
-use crate::results::{Peer, Results};
+use crate::results::{Reached, Results};
 use crate::spread::CONFIDENCE;
 
 /// The top of the page.
@@ -39,11 +39,15 @@ pub(crate) fn header(results: &Results) -> Markup {
 }
 
 /// Each allocator with its version.
-pub(crate) fn peers(peers: &[Peer]) -> Markup {
+pub(crate) fn peers(Results { peers, reached, .. }: &Results) -> Markup {
+    let code = match reached {
+        Reached::Linked => "The code is that of a program which has all kernels of the run.",
+        Reached::Preloaded => "The code is that of the library; the system’s is in the C library.",
+    };
     html! {
         section #allocators {
             h2 { "Allocators" }
-            p.note { "The code is that of a program which has all kernels of the run." }
+            p.note { (code) }
             div.scroll tabindex="0" role="region" aria-label="Allocators" {
                 table.plain {
                     thead {
