@@ -16,7 +16,7 @@ pub(crate) struct Choice {
 }
 
 /// What a kernel runs on where no spec was written for it.
-const USUAL: &str = "hak-general";
+pub(crate) const USUAL: &str = "hak-general";
 
 impl Choice {
     /// From names; all where none is named. Builds the first peer, which knows the kernels.
@@ -57,7 +57,7 @@ pub(crate) fn peers(names: &[String]) -> Result<Vec<&'static Peer>, Failure> {
 }
 
 /// Kernels by their names or those of their groups, in the order of the tables.
-fn chosen(names: &[String], listed: &[Listed]) -> Result<Vec<Listed>, Failure> {
+pub(crate) fn chosen(names: &[String], listed: &[Listed]) -> Result<Vec<Listed>, Failure> {
     let means = |name: &str, kernel: &Listed| name == kernel.name || name == kernel.group.name();
     for name in names {
         if !listed.iter().any(|kernel| means(name, kernel)) {
@@ -68,7 +68,7 @@ fn chosen(names: &[String], listed: &[Listed]) -> Result<Vec<Listed>, Failure> {
     Ok(listed.iter().filter(asked).cloned().collect())
 }
 
-fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a str>) -> Failure {
+pub(crate) fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a str>) -> Failure {
     let names = names.collect::<Vec<_>>().join(", ");
     Failure::Usage(format!("no {what} is named `{name}`\nhelp: there are {names}"))
 }

@@ -6,6 +6,7 @@
 //! | `peers.rs` | the allocators, and their versions |
 //! | `choice.rs` | which kernels and peers are meant |
 //! | `subjects.rs`, `run.rs` | builds a peer's program; runs one once |
+//! | `preload.rs` | programs in C, each on libraries that are preloaded |
 //! | `session.rs` | a comparison, from its kernels and subjects to its results |
 //! | `rounds.rs` | every kernel on every peer, in turns, round by round |
 //! | `counters.rs`, `plan.rs` | counts on a simulated processor: of a kernel, of a plan's steps |
@@ -13,6 +14,7 @@
 //! | `asked.rs`, `callgrind.rs` | what is counted; counts one run of a peer's program |
 //! | `results.rs` | what a run found, as a file |
 //! | `spread.rs`, `summary.rs` | medians and their bounds; comparisons |
+//! | `targets.rs` | what hak shall reach beside preloaded libraries |
 //! | `terminal.rs`, `markdown.rs`, `page.rs` | the results as text, tables and pictures |
 //! | `failure.rs` | what can go wrong, and the exit code that it means |
 
@@ -44,6 +46,7 @@ mod options;
 mod page;
 mod peers;
 mod plan;
+mod preload;
 mod results;
 mod rounds;
 mod run;
@@ -51,6 +54,7 @@ mod session;
 mod spread;
 mod subjects;
 mod summary;
+mod targets;
 mod terminal;
 mod text;
 
@@ -58,6 +62,7 @@ fn main() -> ExitCode {
     let done = match Options::parse().command {
         options::Command::List => list(),
         options::Command::Run(run) => measure(&run),
+        options::Command::Preload(run) => preload::run(&run).and_then(|it| put(&it, &run.output)),
         options::Command::Counters(args) => counters::run(&args),
         options::Command::Plan(args) => plan::run(&args),
         options::Command::Check(args) => check::run(&args),
@@ -74,6 +79,7 @@ fn main() -> ExitCode {
 
 fn list() -> Result<(), Failure> {
     print!("{}", terminal::list(&choice::all_kernels()?, peers::PEERS));
+    print!("{}", preload::list());
     Ok(())
 }
 

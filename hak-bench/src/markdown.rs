@@ -1,25 +1,29 @@
 //! The tables of a page of Markdown, each between the lines that mark its place.
 //!
-//! `<!-- table: time -->` begins a place, `<!-- end -->` ends it; what stands between is replaced.
+//! `<!-- table: time -->` begins a place, `<!-- end -->` ends it; what stands between is replaced. The
+//! tables of `preload` have `preload` before their names, and one page may have both: those that are
+//! not of the results' kind stay as they are.
 
 use std::fmt::Write;
 
 use crate::failure::Failure;
-use crate::results::{Kernel, Peer, PeerKind, Results};
+use crate::results::{Kernel, Peer, PeerKind, Reached, Results};
 use crate::summary::{self, Comparison, Overall, Standing};
+use crate::targets;
 use crate::terminal::nanoseconds;
 
 /// Makes a table.
 type Maker = fn(&Results, &[Comparison]) -> String;
 
 /// The tables by their names, as a mark says them.
-const TABLES: [(&str, Maker); 6] = [
+const TABLES: [(&str, Maker); 7] = [
     ("run", run),
     ("peers", peers),
     ("kernels", kernels),
     ("overall", overall),
     ("time", time),
     ("memory", memory),
+    ("targets", targets),
 ];
 
 const END: &str = "<!-- end -->";
@@ -28,16 +32,24 @@ const END: &str = "<!-- end -->";
 pub(crate) fn filled(page: &str, results: &Results) -> Result<String, Failure> {
     let comparisons = summary::comparisons(results);
     let tables = TABLES.map(|(name, table)| (name, table(results, &comparisons)));
-    filled_with(page, &tables)
+    filled_with(page, &tables, results.reached)
 }
 
-fn filled_with(page: &str, tables: &[(&str, String)]) -> Result<String, Failure> {
+/// Before the names of tables of [`Reached::Preloaded`].
+const PRELOAD: &str = "preload ";
+
+fn filled_with(page: &str, tables: &[(&str, String)], reached: Reached) -> Result<String, Failure> {
     let mut filled = String::new();
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
         filled.push_str(line);
         filled.push('\n');
         let Some(name) = mark(line) else { continue };
+        let of_preload = name.strip_prefix(PRELOAD);
+        if of_preload.is_some() != (reached == Reached::Preloaded) {
+            continue;
+        }
+        let name = of_preload.unwrap_or(name);
         let table = tables.iter().find(|(table, _)| *table == name);
         let (_, table) = table.ok_or_else(|| {
             let names: Vec<_> = tables.iter().map(|(name, _)| *name).collect();
@@ -158,6 +170,14 @@ fn memory(results: &Results, comparisons: &[Comparison]) -> String {
     )
 }
 
+fn targets(_: &Results, comparisons: &[Comparison]) -> String {
+    let mut table = Table::new(&targets::HEAD, 1);
+    for row in targets::rows(comparisons) {
+        table.row(&row);
+    }
+    table.0
+}
+
 /// A row for each kernel: more columns, the peer that all are compared with and its figure, and
 /// each peer's ratio to it. What is hak's and not above one is bold.
 fn by_kernel(
@@ -208,7 +228,7 @@ fn times(ratio: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Table, filled_with};
+    use super::{Reached, Table, filled_with};
 
     fn tables() -> [(&'static str, String); 1] {
         [("time", "| new |\n".to_owned())]
@@ -218,13 +238,23 @@ mod tests {
     fn what_stands_between_the_marks_is_replaced() {
         let page = "a\n<!-- table: time -->\n| old |\n| old |\n<!-- end -->\nb\n";
         let expected = "a\n<!-- table: time -->\n| new |\n<!-- end -->\nb\n";
-        assert_eq!(filled_with(page, &tables()).unwrap(), expected);
-        assert_eq!(filled_with(expected, &tables()).unwrap(), expected);
+        let filled = |page| filled_with(page, &tables(), Reached::Linked).unwrap();
+        assert_eq!(filled(page), expected);
+        assert_eq!(filled(expected), expected);
+    }
+
+    #[test]
+    fn tables_of_the_other_kind_stay() {
+        let page = "<!-- table: time -->\n1\n<!-- end -->\n<!-- table: preload time -->\n2\n\
+                    <!-- end -->\n";
+        let filled = |reached| filled_with(page, &tables(), reached).unwrap();
+        assert_eq!(filled(Reached::Linked), page.replace("\n1\n", "\n| new |\n"));
+        assert_eq!(filled(Reached::Preloaded), page.replace("\n2\n", "\n| new |\n"));
     }
 
     #[test]
     fn a_mark_that_is_wrong_is_quoted() {
-        let message = |page| filled_with(page, &tables()).unwrap_err().to_string();
+        let message = |page| filled_with(page, &tables(), Reached::Linked).unwrap_err().to_string();
         let expected = "`<!-- table: tim -->` names no table\nhelp: there are time";
         assert_eq!(message("<!-- table: tim -->\n<!-- end -->\n"), expected);
         let expected = "no line `<!-- end -->` follows `<!-- table: time -->`";

@@ -24,6 +24,9 @@ pub(crate) enum Command {
     List,
     /// Time kernels on all peers in turn, round by round.
     Run(Run),
+    /// Time programs in C on preloaded libraries in turn, round by round: four kernels, and tools
+    /// that every system has.
+    Preload(Run),
     Counters(counters::Args),
     Plan(plan::Args),
     Check(check::Args),
@@ -31,7 +34,7 @@ pub(crate) enum Command {
     Show(Show),
 }
 
-/// Kernels, peers and rounds.
+/// Kernels, peers and rounds: of `run` and of `preload`.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// Kernels or groups of kernels (`pattern`, `threads`, `program`); all where none is named.
@@ -53,7 +56,7 @@ pub(crate) struct Run {
 /// An earlier run.
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// What `run --json` wrote.
+    /// What `--json` wrote.
     pub(crate) results: PathBuf,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -114,11 +117,13 @@ mod tests {
     fn a_command_is_told_without_its_files() {
         let command = |line: &str| match Options::parse_from(line.split(' ')).command {
             Command::Run(run) => run.command("run"),
+            Command::Preload(run) => run.command("preload"),
             other => panic!("{other:?}"),
         };
         assert_eq!(command("hak-bench run --html page.html"), "run --rounds 7");
         let line = "hak-bench run pair swap --json F --rounds 3 --peers system,rusty";
         assert_eq!(command(line), "run pair swap --peers system,rusty --rounds 3");
         assert_eq!(command("hak-bench run --control web"), "run --rounds 7 --control web");
+        assert_eq!(command("hak-bench preload sort --rounds 1"), "preload sort --rounds 1");
     }
 }

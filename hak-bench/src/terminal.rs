@@ -7,9 +7,10 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 use hak_bench_kernels::Listed;
 
 use crate::peers::Peer;
-use crate::results::{PeerKind, Results};
+use crate::results::{PeerKind, Reached, Results};
 use crate::spread::Spread;
 use crate::summary::{self, Comparison, Overall, Standing};
+use crate::targets;
 
 /// The kernels and the peers there are.
 pub(crate) fn list(kernels: &[Listed], peers: &[Peer]) -> String {
@@ -25,6 +26,19 @@ pub(crate) fn list(kernels: &[Listed], peers: &[Peer]) -> String {
     format!("{table}\n\n{allocators}\n")
 }
 
+/// What there is to preload, and the tools to run on it.
+pub(crate) fn list_preloaded(tools: &[Listed], libraries: &[(&str, &str)]) -> String {
+    let mut table = table(&["tool of `preload`", "what it does"], 2);
+    for Listed { name, about, .. } in tools {
+        table.add_row([name, about]);
+    }
+    let mut allocators = self::table(&["library of `preload`", "what it is"], 2);
+    for (name, about) in libraries {
+        allocators.add_row([name, about]);
+    }
+    format!("\n{table}\n\n{allocators}\n")
+}
+
 /// All of a run.
 pub(crate) fn report(results: &Results) -> String {
     let comparisons = summary::comparisons(results);
@@ -33,6 +47,9 @@ pub(crate) fn report(results: &Results) -> String {
         push(&mut text, kernel(comparison));
     }
     push(&mut text, overall(results, &comparisons));
+    if results.reached == Reached::Preloaded {
+        push(&mut text, targets(&comparisons));
+    }
     push(&mut text, format!("{}, {}", results.machine, results.compiler));
     text
 }
@@ -111,6 +128,14 @@ fn overall(results: &Results, comparisons: &[Comparison]) -> String {
     add("the kernel's own spec *", summary::overall_own(comparisons), None);
     for peer in &results.peers {
         add(&peer.name, summary::overall(comparisons, &peer.name), Some(peer.text_bytes));
+    }
+    table.to_string()
+}
+
+fn targets(comparisons: &[Comparison]) -> String {
+    let mut table = table(&targets::HEAD, 1);
+    for row in targets::rows(comparisons) {
+        table.add_row(row);
     }
     table.to_string()
 }
