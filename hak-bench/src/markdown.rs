@@ -1,8 +1,8 @@
 //! The tables of a page of Markdown, each between the lines that mark its place.
 //!
-//! `<!-- table: time -->` begins a place, `<!-- end -->` ends it; what stands between is replaced. The
-//! tables of `preload` have `preload` before their names, and one page may have both: those that are
-//! not of the results' kind stay as they are.
+//! `<!-- table: time -->` begins a place, `<!-- end -->` ends it; what stands between is replaced.
+//! The tables of `preload` have `preload` before their names, and one page may have both: those
+//! that are not of the results' kind stay as they are.
 
 use std::fmt::Write;
 

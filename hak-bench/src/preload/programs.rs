@@ -183,7 +183,7 @@ impl Program {
         let mut arguments = vec!["--program".to_owned(), self.operations.to_string()];
         arguments.push(path.display().to_string());
         arguments.extend(self.arguments.iter().map(|word| inputs.filled(word)));
-        // What a reader of the process's memory sees is not the program's, but that of who starts it.
+        // What a reader of the process's memory sees is that of who starts the program.
         Ok(Task { kernel: Listed { about, ..self.listed() }, arguments, watched: false, own })
     }
 
