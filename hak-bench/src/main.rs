@@ -19,11 +19,13 @@
 //! | `failure.rs` | what can go wrong, and the exit code that it means |
 
 use std::fs;
+use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
 use hak_bench_kernels::Listed;
+use serde::Deserialize;
 
 use choice::Choice;
 use failure::Failure;
@@ -78,15 +80,15 @@ fn main() -> ExitCode {
 }
 
 fn list() -> Result<(), Failure> {
-    print!("{}", terminal::list(&choice::all_kernels()?, peers::PEERS));
-    print!("{}", preload::list());
-    Ok(())
+    let kernels = terminal::list(&choice::all_kernels()?, peers::PEERS);
+    show(&(kernels + &preload::list()))
 }
 
 fn measure(run: &options::Run) -> Result<(), Failure> {
-    run.output.check()?;
+    run.output.check(Reached::Linked)?;
     let commit = session::commit();
     let choice = Choice::of(&run.kernels, &run.peers)?;
+    run.check_control(choice.peers.iter().map(|peer| peer.name))?;
     let versions = peers::Versions::read()?;
     let subjects = subjects::ready(&choice.peers, choice.subjects)?;
     let task = |kernel: &Listed| Task {
@@ -119,35 +121,50 @@ fn peers(
 fn load(path: &Path) -> Result<Results, Failure> {
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::could_not(format!("read {}", path.display()), error))?;
-    let results: Results = serde_json::from_str(&text).map_err(|error| {
-        let shown = path.display();
-        Failure::Failed(format!("{shown} does not hold results of hak-bench: {error}"))
-    })?;
-    if results.schema != SCHEMA {
-        let (shown, found) = (path.display(), results.schema);
-        let message = format!("{shown} has the form {found}; this hak-bench reads {SCHEMA}");
+    let shown = path.display();
+    let wrong =
+        |error| Failure::Failed(format!("{shown} does not hold results of hak-bench run: {error}"));
+    // First, since what another form has would be missed in this one.
+    let Form { schema } = serde_json::from_str(&text).map_err(wrong)?;
+    if schema != SCHEMA {
+        let message = format!("{shown} has the form {schema}; this hak-bench reads {SCHEMA}");
         return Err(Failure::Failed(message));
     }
-    Ok(results)
+    serde_json::from_str(&text).map_err(wrong)
 }
 
-/// To the terminal, and to the files that are named.
+/// What every form of results has.
+#[derive(Deserialize)]
+struct Form {
+    schema: u32,
+}
+
+/// To the terminal first, since what was measured must not be lost; then to each of the files that
+/// are named, whether or not another can be written.
 fn put(results: &Results, output: &Output) -> Result<(), Failure> {
-    if let Some(path) = &output.json {
+    let shown = show(&terminal::report(results));
+    let json = output.json.as_deref().map(|path| {
         let text = serde_json::to_string(results)
             .map_err(|error| Failure::Failed(format!("the results are no JSON: {error}")))?;
-        write(path, &(text + "\n"))?;
+        write(path, &(text + "\n"))
+    });
+    let markdown = output
+        .markdown
+        .as_deref()
+        .map(|path| write(path, &markdown::filled(&markdown::read(path)?, results)?));
+    let html = output.html.as_deref().map(|path| write(path, &page::render(results)));
+    [Some(shown), json, markdown, html].into_iter().flatten().collect()
+}
+
+/// Prints a text. Who reads it may stop when it has read enough.
+pub(crate) fn show(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::could_not("print the results", error))
+        }
+        _ => Ok(()),
     }
-    if let Some(path) = &output.markdown {
-        let text = fs::read_to_string(path)
-            .map_err(|error| Failure::could_not(format!("read {}", path.display()), error))?;
-        write(path, &markdown::filled(&text, results)?)?;
-    }
-    if let Some(path) = &output.html {
-        write(path, &page::render(results))?;
-    }
-    print!("{}", terminal::report(results));
-    Ok(())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {

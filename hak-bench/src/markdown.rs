@@ -5,6 +5,8 @@
 //! that are not of the results' kind stay as they are.
 
 use std::fmt::Write;
+use std::fs;
+use std::path::Path;
 
 use crate::failure::Failure;
 use crate::results::{Kernel, Peer, PeerKind, Reached, Results};
@@ -33,6 +35,27 @@ pub(crate) fn filled(page: &str, results: &Results) -> Result<String, Failure> {
     let comparisons = summary::comparisons(results);
     let tables = TABLES.map(|(name, table)| (name, table(results, &comparisons)));
     filled_with(page, &tables, results.reached)
+}
+
+/// A page as it is.
+pub(crate) fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path)
+        .map_err(|error| Failure::could_not(format!("read {}", path.display()), error))
+}
+
+/// Whether a page has places for results of a kind, and all of them can be filled.
+pub(crate) fn check(page: &str, reached: Reached) -> Result<(), Failure> {
+    let tables = TABLES.map(|(name, _)| (name, String::new()));
+    let filled = filled_with(page, &tables, reached)?;
+    let of_kind = |name: &str| name.starts_with(PRELOAD) == (reached == Reached::Preloaded);
+    if filled.lines().filter_map(mark).any(of_kind) {
+        return Ok(());
+    }
+    let prefix = if reached == Reached::Preloaded { PRELOAD } else { "" };
+    Err(Failure::Failed(format!(
+        "there is no place for a table\nhelp: a line `<!-- table: {prefix}time -->` begins one, and \
+         `{END}` ends it"
+    )))
 }
 
 /// Before the names of tables of [`Reached::Preloaded`].

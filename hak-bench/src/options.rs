@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{check, counters, plan};
+use crate::results::Reached;
+use crate::{check, counters, markdown, plan};
 
 /// The peer that runs twice unless another is named.
 const CONTROL: &str = "hak-general";
@@ -39,16 +40,16 @@ pub(crate) enum Command {
 pub(crate) struct Run {
     /// Kernels or groups of kernels (`pattern`, `threads`, `program`); all where none is named.
     pub(crate) kernels: Vec<String>,
-    /// Peers; all where none is named.
+    /// Peers, with commas between them; all where none is named.
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub(crate) peers: Vec<String>,
     /// How often each kernel runs on each peer.
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) rounds: u16,
-    /// The peer that runs twice in each round, under two names; the first one where this is not
-    /// among the peers.
-    #[arg(long, default_value = CONTROL, value_name = "NAME")]
-    pub(crate) control: String,
+    /// The peer that runs twice in each round, under two names. `hak-general` unless another is
+    /// named, and the first one where that is not among the peers.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) control: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -85,17 +86,48 @@ impl Run {
             words.extend(["--peers".to_owned(), self.peers.join(",")]);
         }
         words.extend(["--rounds".to_owned(), self.rounds.to_string()]);
-        if self.control != CONTROL {
-            words.extend(["--control".to_owned(), self.control.clone()]);
+        if let Some(control) = &self.control {
+            words.extend(["--control".to_owned(), control.clone()]);
         }
         words.join(" ")
+    }
+
+    /// Whether the control is one of the peers, if it is named.
+    pub(crate) fn check_control<'a>(
+        &self,
+        peers: impl Iterator<Item = &'a str>,
+    ) -> Result<(), Failure> {
+        let peers: Vec<_> = peers.collect();
+        match &self.control {
+            Some(name) if !peers.contains(&name.as_str()) => Err(Failure::Usage(format!(
+                "the control `{name}` is none of the peers\nhelp: these are {}",
+                peers.join(", ")
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where the control stands among the peers.
+    pub(crate) fn control<'a>(&self, mut peers: impl Iterator<Item = &'a str>) -> usize {
+        let control = self.control.as_deref().unwrap_or(CONTROL);
+        peers.position(|peer| peer == control).unwrap_or(0)
     }
 }
 
 impl Output {
-    /// Before hours are spent: the files' folders have to be there.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
-        for path in [&self.json, &self.html, &self.markdown].into_iter().flatten() {
+    /// Before hours are spent: the files' folders have to be there, and in a page of Markdown the
+    /// places of the tables.
+    pub(crate) fn check(&self, reached: Reached) -> Result<(), Failure> {
+        let files = [&self.json, &self.html, &self.markdown].into_iter().flatten();
+        for (number, path) in files.clone().enumerate() {
+            if path.is_dir() {
+                let message = format!("{} cannot be written: it is a folder", path.display());
+                return Err(Failure::Usage(message));
+            }
+            if files.clone().take(number).any(|other| other == path) {
+                let message = format!("{} is named twice: one would be lost", path.display());
+                return Err(Failure::Usage(message));
+            }
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
                 let (path, folder) = (path.display(), folder.display());
@@ -103,7 +135,14 @@ impl Output {
                 return Err(Failure::Usage(message));
             }
         }
-        Ok(())
+        self.markdown.as_deref().map_or(Ok(()), |path| {
+            let text = markdown::read(path)?;
+            markdown::check(&text, reached).map_err(|failure| match failure {
+                Failure::Usage(why) | Failure::Failed(why) => {
+                    Failure::Usage(format!("{}: {why}", path.display()))
+                }
+            })
+        })
     }
 }
 
@@ -112,6 +151,7 @@ mod tests {
     use clap::Parser;
 
     use super::{Command, Options};
+    use crate::results::Reached;
 
     #[test]
     fn a_command_is_told_without_its_files() {
@@ -125,5 +165,49 @@ mod tests {
         assert_eq!(command(line), "run pair swap --peers system,rusty --rounds 3");
         assert_eq!(command("hak-bench run --control web"), "run --rounds 7 --control web");
         assert_eq!(command("hak-bench preload sort --rounds 1"), "preload sort --rounds 1");
+    }
+
+    #[test]
+    fn a_control_that_is_named_is_one_of_the_peers() {
+        let run = |line: &str| match Options::parse_from(line.split(' ')).command {
+            Command::Run(run) => run,
+            other => panic!("{other:?}"),
+        };
+        let peers = ["system", "hak-general"];
+        let usual = run("hak-bench run");
+        assert!(usual.check_control(peers.into_iter()).is_ok());
+        assert_eq!(
+            (usual.control(peers.into_iter()), usual.control(["rusty"].into_iter())),
+            (1, 0)
+        );
+        let named = run("hak-bench run --control rusty");
+        let refused = named.check_control(peers.into_iter()).unwrap_err();
+        assert_eq!((refused.exit_code(), refused.to_string().contains("`rusty`")), (2, true));
+    }
+
+    #[test]
+    fn files_that_cannot_be_written_are_told_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let page = folder.path().join("page.md");
+        let check = |options: &str| {
+            let line = options.replace('@', folder.path().to_str().unwrap());
+            match Options::parse_from(format!("hak-bench run {line}").split(' ')).command {
+                Command::Run(run) => run.output.check(Reached::Linked),
+                other => panic!("{other:?}"),
+            }
+        };
+        let refused = |options: &str| check(options).unwrap_err().to_string();
+        assert!(refused("--json @").contains("it is a folder"));
+        assert!(refused("--json @/a --html @/a").contains("named twice"));
+        assert!(refused("--html @/none/a").contains("there is no folder"));
+        assert!(refused("--markdown @/page.md").contains("could not read"));
+        std::fs::write(&page, "no place\n").unwrap();
+        assert!(refused("--markdown @/page.md").contains("no place for a table"));
+        std::fs::write(&page, "<!-- table: preload time -->\n<!-- end -->\n").unwrap();
+        assert!(refused("--markdown @/page.md").contains("no place for a table"));
+        std::fs::write(&page, "<!-- table: time -->\n").unwrap();
+        assert!(refused("--markdown @/page.md").contains("no line `<!-- end -->`"));
+        std::fs::write(&page, "<!-- table: time -->\n<!-- end -->\n").unwrap();
+        assert!(check("--markdown @/page.md --json @/a --html @/b").is_ok());
     }
 }

@@ -55,9 +55,10 @@ pub(crate) fn list() -> String {
 
 /// Times what is asked for on all libraries in turn.
 pub(crate) fn run(asked: &options::Run) -> Result<Results, Failure> {
-    asked.output.check()?;
+    asked.output.check(Reached::Preloaded)?;
     let commit = session::commit();
     let libraries = libraries::chosen(&asked.peers)?;
+    asked.check_control(libraries.iter().map(Library::name))?;
     let folder = bench_folder(FOLDER)?;
     let program = kernels::compile(&folder)?;
     let tasks = tasks(&asked.kernels, &kernels::list(&program)?, &libraries, &folder)?;

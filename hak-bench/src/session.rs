@@ -24,7 +24,7 @@ impl Session {
     /// Runs every kernel on every subject, round by round, and one subject twice: the control.
     pub(crate) fn run(self, asked: &options::Run, command: &str) -> Result<Results, Failure> {
         let Session { reached, commit, tasks, peers, mut subjects } = self;
-        let twin = subjects.iter().position(|subject| subject.name == asked.control).unwrap_or(0);
+        let twin = asked.control(subjects.iter().map(|subject| &*subject.name));
         subjects.push(subjects[twin].again()?);
         let rounds = usize::from(asked.rounds);
         let taken = rounds::all(&Plan { tasks: &tasks, subjects: &subjects, rounds });
