@@ -53,8 +53,8 @@ pub(crate) fn check(page: &str, reached: Reached) -> Result<(), Failure> {
     }
     let prefix = if reached == Reached::Preloaded { PRELOAD } else { "" };
     Err(Failure::Failed(format!(
-        "there is no place for a table\nhelp: a line `<!-- table: {prefix}time -->` begins one, and \
-         `{END}` ends it"
+        "there is no place for a table\nhelp: a line `<!-- table: {prefix}time -->` begins one, \
+         and `{END}` ends it"
     )))
 }
 
