@@ -138,12 +138,11 @@ fn charged(units: u32, account: &Account, find: impl FnOnce() -> Option<Run>) ->
 }
 
 fn find_half(units: u32, account: &Account) -> Option<Run> {
+    // Before a superslab is mapped for it: one that is in no list would be lost.
+    let any = Superslab::halves(units).next()?;
     let mut pool = UNITS_POOL.lock();
-    if let Some((superslab, half)) = pool.with_half(units) {
-        return Some(pool.take_half(superslab, units, half));
-    }
-    let superslab = pool.map(account)?;
-    let half = Superslab::halves(units).next()?;
+    let found = pool.with_half(units);
+    let (superslab, half) = found.or_else(|| Some((pool.map(account)?, any)))?;
     Some(pool.take_half(superslab, units, half))
 }
 

@@ -109,7 +109,7 @@ fn a_taker_puts_back_what_came_in_between() {
     });
 }
 
-/// The taker wants fewer than the word has: it stays in the summary.
+/// The taker wants fewer than the word has: it stays filled.
 #[test]
 fn a_word_that_keeps_blocks_meets_a_giver() {
     static CLASS: Class = Class::new(&ONE_UNIT, TWO_WORDS);
@@ -141,7 +141,7 @@ fn a_word_is_filled_again_while_it_is_emptied() {
 
 /// One giver fills the word of 64, another the word of one, and a taker empties both.
 #[test]
-fn the_summary_keeps_both_words() {
+fn both_words_stay_filled() {
     static CLASS: Class = Class::new(&ONE_UNIT, TWO_WORDS);
     check(5, || {
         let mut out = take::<65>(&CLASS);
