@@ -73,7 +73,7 @@ fn uses(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
         use ::core::hint::cold_path;
         use ::core::mem::offset_of;
         use ::hak_runtime as runtime;
-        use runtime::{Account, Class, Heap, SizeClass, Terms, #purge #layers #checks};
+        use runtime::{Account, Class, Heap, SizeClass, Terms, Want, #purge #layers #checks};
         use runtime::c::{Front, Here, Library, Part, Presence, Shared};
     }
 }
@@ -310,9 +310,9 @@ fn implementation(spec: &Spec, guarded: &Guarded<'_>, name: &Ident) -> TokenStre
 
             #blocks
 
-            fn obtain_large(bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
+            fn obtain_large(bytes: usize, align: usize, want: Want) -> *mut u8 {
                 let layout = unsafe { Layout::from_size_align_unchecked(bytes, align) };
-                alloc_large(layout, zeroed)
+                alloc_large(layout, want)
             }
 
             fn flush() {

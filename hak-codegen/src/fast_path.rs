@@ -152,11 +152,11 @@ fn direct(spec: &Spec) -> TokenStream {
 fn large(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
     let small = cold(spec.hints.small);
     let bytes = guarded.bytes(quote!(layout.size()));
-    let directly = quote!(HEAP.alloc_large(#bytes, layout.align(), zeroed));
+    let directly = quote!(HEAP.alloc_large(#bytes, layout.align(), want));
     let alloc = if spec.layers.has_cache() {
         let through = quote! {
             CACHE.with(|cache| unsafe {
-                cache.alloc_large(&HEAP, #bytes, layout.align(), zeroed)
+                cache.alloc_large(&HEAP, #bytes, layout.align(), want)
             })
         };
         guarded.with_cache(through, &directly)
@@ -171,7 +171,7 @@ fn large(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
         /// A request above all classes: a span or a mapping.
         #small
         #[inline(never)]
-        fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
+        fn alloc_large(layout: Layout, want: Want) -> *mut u8 {
             #alloc
         }
 

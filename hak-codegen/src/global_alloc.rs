@@ -49,7 +49,7 @@ pub(crate) fn alloc(guarded: &Guarded<'_>, of_no_bytes: Option<TokenStream>) -> 
         match class_of(#bytes, layout.align()) {
             Some(place) => unsafe { #obtain },
             #of_no_bytes
-            None => alloc_large(layout, false),
+            None => alloc_large(layout, Want::Bytes),
         }
     }
 }
@@ -80,7 +80,7 @@ pub(crate) fn alloc_zeroed(guarded: &Guarded<'_>, of_no_bytes: Option<TokenStrea
                 block
             }
             #of_no_bytes
-            None => alloc_large(layout, true),
+            None => alloc_large(layout, Want::Zeros),
         }
     }
 }
@@ -222,9 +222,10 @@ pub(crate) fn realloc_slow(spec: &Spec, guarded: &Guarded<'_>) -> TokenStream {
                     return resized;
                 }
             }
+            let want = if size < new_size { Want::Growth } else { Want::Bytes };
             let moved = match new_place {
                 Some(place) => unsafe { #obtain },
-                None => alloc_large(new_layout, false),
+                None => alloc_large(new_layout, want),
             };
             if moved.is_null() {
                 return moved;

@@ -33,11 +33,11 @@ impl<'a> Names<'a> {
             use ::core::alloc::{GlobalAlloc, Layout};
             use ::core::hint::{cold_path #black_box};
             use ::core::option::Option::{self, None, Some};
-            use ::core::primitive::{bool, u8, u16, usize};
+            use ::core::primitive::{u8, u16, usize};
             use ::core::ptr;
             use #face::__private as runtime;
             use runtime::{
-                Account, Class, Heap, SizeClass, Stats, Terms,
+                Account, Class, Heap, SizeClass, Stats, Terms, Want,
                 #purge #layers #checks #counters #profile
             };
         }

@@ -37,6 +37,7 @@ use crate::hooks;
 use crate::large::Larges;
 use crate::misuse::{self, Block, Request};
 use crate::place_map;
+use crate::span::Want;
 
 pub use libc::{mallinfo as MallInfo, mallinfo2 as MallInfo2};
 
@@ -99,7 +100,7 @@ pub trait Library: 'static {
 
     /// A block that no class serves, of so many bytes, a canary's not among them; null without
     /// memory. `align` is a power of two.
-    fn obtain_large(bytes: usize, align: usize, zeroed: bool) -> *mut u8;
+    fn obtain_large(bytes: usize, align: usize, want: Want) -> *mut u8;
 
     /// Gives what this thread and the depots keep back to the slabs.
     fn flush();

@@ -19,6 +19,7 @@ use crate::depot::{Depot, Depots, Given};
 use crate::heap::Heap;
 use crate::large::Larges;
 use crate::parcel::Parcel;
+use crate::span::Want;
 use crate::spares::Bound;
 use crate::thread::Thread;
 
@@ -158,15 +159,15 @@ impl<F: Front, const N: usize> Cache<F, N> {
         heap: &'static Heap<D, L>,
         bytes: usize,
         align: usize,
-        zeroed: bool,
+        want: Want,
     ) -> *mut u8 {
-        let start = heap.alloc_large(bytes, align, zeroed);
+        let start = heap.alloc_large(bytes, align, want);
         if !start.is_null() || !heap.is_possible(bytes, align) {
             return start;
         }
         // SAFETY: by this function's contract.
         unsafe { self.flush(heap) };
-        heap.alloc_large(bytes, align, zeroed)
+        heap.alloc_large(bytes, align, want)
     }
 
     /// Gives all blocks of this thread's bins back to their slabs.

@@ -31,6 +31,7 @@ use crate::huge;
 use crate::large::{Large, Larges};
 use crate::misuse::{self, Block, Found, Request};
 use crate::os;
+use crate::span::Want;
 use crate::sync::Mutex;
 use quarantine::Quarantine;
 use registry::{Entry, Registry};
@@ -59,16 +60,11 @@ impl<const CHECKS: u16> CheckedLarge<CHECKS> {
         CheckedLarge { plain: Large::new(spans_to, keep), records: Mutex::new(records) }
     }
 
-    fn alloc_memory(
-        &self,
-        request: Request,
-        zeroed: bool,
-        account: &Account,
-    ) -> Option<NonNull<u8>> {
+    fn alloc_memory(&self, request: Request, want: Want, account: &Account) -> Option<NonNull<u8>> {
         if const { Self::OWN } {
             mapping::map::<CHECKS>(request, account)
         } else {
-            self.plain.alloc(request, zeroed, account)
+            self.plain.alloc(request, want, account)
         }
     }
 
@@ -288,12 +284,12 @@ unsafe fn zero_from(start: NonNull<u8>, from: usize, bytes: usize) {
 }
 
 impl<const CHECKS: u16> Larges for CheckedLarge<CHECKS> {
-    fn alloc(&self, request: Request, zeroed: bool, account: &Account) -> Option<NonNull<u8>> {
+    fn alloc(&self, request: Request, want: Want, account: &Account) -> Option<NonNull<u8>> {
         let charged = self.charged(request)?;
         if !self.records.lock().registry.reserve() {
             return None;
         }
-        let start = self.alloc_memory(request, zeroed, account);
+        let start = self.alloc_memory(request, want, account);
         if let Some(start) = start {
             // SAFETY: the memory is ours, and that long.
             unsafe { write_canary::<CHECKS>(start, request) };

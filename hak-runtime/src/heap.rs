@@ -14,6 +14,7 @@ use crate::misuse::{Block, Request};
 use crate::os;
 use crate::parcel::Parcel;
 use crate::purge;
+use crate::span::Want;
 use crate::superslab;
 use crate::sync::Ordering;
 
@@ -77,13 +78,13 @@ impl<D: Depots, L: Larges> Heap<D, L> {
     /// allocator is at its limit.
     ///
     /// `align` is a power of two. A request of no bytes gets a span that is never touched.
-    pub fn alloc_large(&'static self, bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
+    pub fn alloc_large(&'static self, bytes: usize, align: usize, want: Want) -> *mut u8 {
         self.register();
         let request = Request { bytes, align };
-        let mut start = self.large.alloc(request, zeroed, self.account);
+        let mut start = self.large.alloc(request, want, self.account);
         if start.is_none() && self.is_possible(bytes, align) {
             self.scavenge();
-            start = self.large.alloc(request, zeroed, self.account);
+            start = self.large.alloc(request, want, self.account);
         }
         self.visit();
         start.map_or(ptr::null_mut(), NonNull::as_ptr)

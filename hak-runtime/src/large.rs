@@ -7,13 +7,13 @@ use crate::fault::Fault;
 use crate::huge::Huge;
 use crate::misuse::{Block, Found, Request, double_free, other_layout};
 use crate::os;
-use crate::span::{self, Misfit, SPAN_BYTES_MAX};
+use crate::span::{self, Misfit, SPAN_BYTES_MAX, Want};
 use crate::superslab::UNIT_BYTES;
 
 /// How requests above all classes are served: [`Large`], or with checks.
 pub trait Larges: Sync + 'static {
     /// Memory for a request; `None` when the system has none, or the account is at its limit.
-    fn alloc(&self, request: Request, zeroed: bool, account: &Account) -> Option<NonNull<u8>>;
+    fn alloc(&self, request: Request, want: Want, account: &Account) -> Option<NonNull<u8>>;
 
     /// Takes it back. A misuse that is seen ends the process; `small` finds the small block of the
     /// same heap that an address lies in.
@@ -139,13 +139,13 @@ fn misfit(start: NonNull<u8>, request: Request, misfit: Misfit, account: &Accoun
 
 impl Larges for Large {
     #[inline]
-    fn alloc(&self, request: Request, zeroed: bool, account: &Account) -> Option<NonNull<u8>> {
+    fn alloc(&self, request: Request, want: Want, account: &Account) -> Option<NonNull<u8>> {
         let bytes = request.bytes.max(1);
         if !self.is_span(request) {
-            return self.huge.alloc(bytes, request.align, zeroed, account);
+            return self.huge.alloc(bytes, request.align, want == Want::Zeros, account);
         }
-        let (start, clean) = span::alloc(bytes, account)?;
-        if zeroed && !clean {
+        let (start, clean) = span::alloc(bytes, want, account)?;
+        if want == Want::Zeros && !clean {
             // SAFETY: the span has at least `bytes`, and is ours.
             unsafe { start.write_bytes(0, bytes) };
         }

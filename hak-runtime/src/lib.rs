@@ -137,6 +137,7 @@ pub use profile::{
 pub use quarantine::Quarantine;
 pub use random::Random;
 pub use size_class::SizeClass;
+pub use span::Want;
 pub use spares::{Adaptive, AtMost, Chains, Magazines};
 pub use stats::{ClassStats, Stats};
 pub use superslab::{SUPERSLAB_BYTES, UNIT_BYTES};

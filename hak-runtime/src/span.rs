@@ -10,14 +10,28 @@ use crate::superslab::{self, Superslab, UNIT_BYTES};
 /// Largest span: half a superslab.
 pub(crate) const SPAN_BYTES_MAX: usize = 1 << 20;
 
+/// What is wanted of the memory for a large request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Want {
+    /// Bytes, whatever is in them.
+    Bytes,
+    /// Bytes that are zero.
+    Zeros,
+    /// Bytes for a block that outgrew its place, and is likely to grow on.
+    Growth,
+}
+
 fn units(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX)
 }
 
 /// A span of `bytes`, 1 to [`SPAN_BYTES_MAX`], at a multiple of [`UNIT_BYTES`], and whether its
 /// memory is zero.
-pub(crate) fn alloc(bytes: usize, account: &Account) -> Option<(NonNull<u8>, bool)> {
-    let run = superslab::alloc_run(units(bytes), account)?;
+pub(crate) fn alloc(bytes: usize, want: Want, account: &Account) -> Option<(NonNull<u8>, bool)> {
+    let run = match want {
+        Want::Bytes | Want::Zeros => superslab::alloc_run(units(bytes), account),
+        Want::Growth => superslab::alloc_growing_run(units(bytes), account),
+    }?;
     Some((run.start(), run.clean))
 }
 
@@ -33,7 +47,7 @@ pub(crate) unsafe fn grow_elsewhere(
     new_bytes: usize,
     account: &Account,
 ) -> Option<NonNull<u8>> {
-    let moved = superslab::alloc_growing_run(units(new_bytes), account)?.start();
+    let (moved, _) = alloc(new_bytes, Want::Growth, account)?;
     // SAFETY: both are the caller's, and at least as long.
     unsafe { moved.copy_from_nonoverlapping(start, old_bytes) };
     // SAFETY: by this function's contract. What is wrong about it, `resize` would have found.
@@ -142,7 +156,7 @@ mod tests {
     #[test]
     fn a_span_grows_into_free_units_and_shrinks() {
         let account = Account::for_test();
-        let (span, _) = alloc(100 << 10, account).unwrap();
+        let (span, _) = alloc(100 << 10, Want::Bytes, account).unwrap();
         // SAFETY: the span is ours, and nothing is stored in it.
         let resize_to = |old, new| unsafe { resize(span, old, new, account) }.unwrap();
         let now = if resize_to(100 << 10, 300 << 10) { 300 << 10 } else { 100 << 10 };
@@ -155,7 +169,7 @@ mod tests {
     fn what_is_no_span_is_not_freed() {
         let _alone = ALONE.lock();
         let account = Account::for_test();
-        let (span, _) = alloc(3 * UNIT_BYTES, account).unwrap();
+        let (span, _) = alloc(3 * UNIT_BYTES, Want::Bytes, account).unwrap();
         // SAFETY: the span has three units.
         let inside = unsafe { span.add(UNIT_BYTES) };
         let header = Superslab::of(span).cast();

@@ -12,9 +12,10 @@
 //! 4. Free units that were used are dirty. To return their OS pages they are claimed: they are
 //!    neither free nor in use until they come back, clean, so no lock is held meanwhile. Who finds
 //!    no other memory waits for them.
-//! 5. A run that grows stands alone in a half of a superslab. The units behind it there are
-//!    reserved: free, but in no list, so that no other run is put in its way. Memory that is
-//!    not touched costs nothing; when the system has no more addresses, reserves are given up.
+//! 5. A run that grows starts at [`ROOM`], the upper half of a superslab, and the rest of that
+//!    half is reserved for it: free, but in no list, so that no other run is put in its way.
+//!    Memory that is not touched costs nothing; when the system has no more addresses, reserves
+//!    are given up.
 
 mod claim;
 #[cfg(all(test, loom))]
@@ -43,8 +44,8 @@ pub const UNIT_BYTES: usize = 64 << 10;
 const UNITS: usize = SUPERSLAB_BYTES / UNIT_BYTES;
 /// Free units of a fresh superslab: all but the header's.
 const FRESH: u32 = !1;
-/// The halves of a superslab (rule 5): the second, and the first without the header's unit.
-const HALVES: [u32; 2] = [0xffff_0000, 0x0000_fffe];
+/// The units for a run that grows (rule 5): a largest span of them.
+const ROOM: u32 = 0xffff_0000;
 /// Bytes of one metadata slot.
 pub(crate) const META_BYTES: usize = 640;
 
@@ -120,9 +121,9 @@ pub(crate) fn alloc_run(units: u32, account: &Account) -> Option<Run> {
     charged(units, account, || find_run(units, account))
 }
 
-/// Hands out a run that is likely to grow, at the start of a half of a superslab (rule 5).
+/// Hands out a run that is likely to grow, where it may (rule 5) if there is such a place.
 pub(crate) fn alloc_growing_run(units: u32, account: &Account) -> Option<Run> {
-    charged(units, account, || find_half(units, account).or_else(|| find_run(units, account)))
+    charged(units, account, || find_room(units, account).or_else(|| find_run(units, account)))
 }
 
 fn charged(units: u32, account: &Account, find: impl FnOnce() -> Option<Run>) -> Option<Run> {
@@ -137,13 +138,13 @@ fn charged(units: u32, account: &Account, find: impl FnOnce() -> Option<Run>) ->
     run
 }
 
-fn find_half(units: u32, account: &Account) -> Option<Run> {
-    // Before a superslab is mapped for it: one that is in no list would be lost.
-    let any = Superslab::halves(units).next()?;
+fn find_room(units: u32, account: &Account) -> Option<Run> {
     let mut pool = UNITS_POOL.lock();
-    let found = pool.with_half(units);
-    let (superslab, half) = found.or_else(|| Some((pool.map(account)?, any)))?;
-    Some(pool.take_half(superslab, units, half))
+    if units > ROOM.count_ones() || !pool.may_reserve() {
+        return None;
+    }
+    let superslab = pool.with_room().or_else(|| pool.map(account))?;
+    Some(pool.take_with_room(superslab, units))
 }
 
 fn find_run(units: u32, account: &Account) -> Option<Run> {
@@ -185,7 +186,10 @@ pub(crate) unsafe fn free_run(
         return false;
     }
     pool.set_free(superslab, mask, false);
-    pool.end_reserve(superslab, first);
+    if mask & ROOM != 0 {
+        // What grew was given back, or shrinks.
+        pool.end_reserve(superslab);
+    }
     pool.wait(superslab, due);
     drop(pool);
     account.refund(units as usize * UNIT_BYTES);
@@ -226,8 +230,8 @@ pub(crate) unsafe fn extend_run(
     let mut pool = UNITS_POOL.lock();
     // SAFETY: the lock is held (rule 1).
     let shared = unsafe { Superslab::shared(superslab) };
-    let others = shared.reserved & !Superslab::half_of(first);
-    if shared.free & !others & more != more {
+    // Units that are reserved for another run lie behind that run.
+    if shared.free & more != more {
         account.refund(more_bytes);
         return false;
     }
@@ -237,7 +241,7 @@ pub(crate) unsafe fn extend_run(
     shared.free &= !more;
     shared.clean &= !more;
     shared.offered &= !more;
-    shared.reserved &= !more;
+    pool.reserve(shared, shared.reserved & !more);
     Superslab::set_heads(superslab, first + units..first + wanted, first);
     pool.link(superslab);
     true
@@ -362,16 +366,6 @@ impl Superslab {
         let cell = unsafe { &this.as_ref().shared };
         // SAFETY: the lock makes this the only reference.
         unsafe { &mut *cell.get() }
-    }
-
-    /// The half that a unit is in.
-    fn half_of(unit: u32) -> u32 {
-        if unit < u32::BITS / 2 { HALVES[1] } else { HALVES[0] }
-    }
-
-    /// The halves that a run of so many units fits in.
-    fn halves(units: u32) -> impl Iterator<Item = u32> {
-        HALVES.into_iter().filter(move |half| units <= half.count_ones())
     }
 
     fn set_heads(this: NonNull<Superslab>, units: core::ops::Range<u32>, head: u32) {

@@ -68,11 +68,11 @@ const _: () = {
     use ::core::alloc::{GlobalAlloc, Layout};
     use ::core::hint::{cold_path, black_box};
     use ::core::option::Option::{self, None, Some};
-    use ::core::primitive::{bool, u8, u16, usize};
+    use ::core::primitive::{u8, u16, usize};
     use ::core::ptr;
     use ::hak::__private as runtime;
     use runtime::{
-        Account, Class, Heap, SizeClass, Stats, Terms, Purge, PurgeHow, Bin, Cache,
+        Account, Class, Heap, SizeClass, Stats, Terms, Want, Purge, PurgeHow, Bin, Cache,
         Depot, Large,
     };
 
@@ -154,7 +154,7 @@ const _: () = {
         &ACCOUNT,
         &CLASSES,
         &DEPOTS,
-        Large::new(1_048_576, 67_108_864),
+        Large::new(1_048_576, 134_217_728),
     );
 
     runtime::thread_local! {
@@ -268,10 +268,10 @@ const _: () = {
     /// A request above all classes: a span or a mapping.
     #[cold]
     #[inline(never)]
-    fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
+    fn alloc_large(layout: Layout, want: Want) -> *mut u8 {
         CACHE
             .with(|cache| unsafe {
-                cache.alloc_large(&HEAP, layout.size(), layout.align(), zeroed)
+                cache.alloc_large(&HEAP, layout.size(), layout.align(), want)
             })
     }
 
@@ -299,9 +299,10 @@ const _: () = {
                 return resized;
             }
         }
+        let want = if size < new_size { Want::Growth } else { Want::Bytes };
         let moved = match new_place {
             Some(place) => unsafe { alloc_class(place) }
-            None => alloc_large(new_layout, false),
+            None => alloc_large(new_layout, want),
         };
         if moved.is_null() {
             return moved;
@@ -348,7 +349,7 @@ const _: () = {
                     black_box(());
                     result
                 }
-                None => alloc_large(layout, false),
+                None => alloc_large(layout, Want::Bytes),
             }
         }
 
@@ -386,7 +387,7 @@ const _: () = {
                     black_box(());
                     result
                 }
-                None => alloc_large(layout, true),
+                None => alloc_large(layout, Want::Zeros),
             }
         }
 

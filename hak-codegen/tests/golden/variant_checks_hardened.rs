@@ -30,11 +30,11 @@ const _: () = {
     use ::core::alloc::{GlobalAlloc, Layout};
     use ::core::hint::cold_path;
     use ::core::option::Option::{self, None, Some};
-    use ::core::primitive::{bool, u8, u16, usize};
+    use ::core::primitive::{u8, u16, usize};
     use ::core::ptr;
     use ::hak::__private as runtime;
     use runtime::{
-        Account, Class, Heap, SizeClass, Stats, Terms, Purge, PurgeHow, Bin, Cache,
+        Account, Class, Heap, SizeClass, Stats, Terms, Want, Purge, PurgeHow, Bin, Cache,
         Depot, CheckedLarge, checks, Canary, Poison, Quarantine, Random,
     };
 
@@ -182,22 +182,16 @@ const _: () = {
     /// A request above all classes: a span or a mapping.
     #[cold]
     #[inline(never)]
-    fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
+    fn alloc_large(layout: Layout, want: Want) -> *mut u8 {
         match CACHE
             .with(|cache| unsafe {
-                cache.alloc_large(&HEAP, layout.size() + 8, layout.align(), zeroed)
+                cache.alloc_large(&HEAP, layout.size() + 8, layout.align(), want)
             })
         {
             none if none.is_null() && HELD.with(|held| unsafe { held.flush(&HEAP) }) => {
                 CACHE
                     .with(|cache| unsafe {
-                        cache
-                            .alloc_large(
-                                &HEAP,
-                                layout.size() + 8,
-                                layout.align(),
-                                zeroed,
-                            )
+                        cache.alloc_large(&HEAP, layout.size() + 8, layout.align(), want)
                     })
             }
             block => block,
@@ -285,9 +279,10 @@ const _: () = {
                 return resized;
             }
         }
+        let want = if size < new_size { Want::Growth } else { Want::Bytes };
         let moved = match new_place {
             Some(place) => unsafe { hand_out(alloc_class(place), place, new_size) }
-            None => alloc_large(new_layout, false),
+            None => alloc_large(new_layout, want),
         };
         if moved.is_null() {
             return moved;
@@ -329,7 +324,7 @@ const _: () = {
                 Some(place) => {
                     unsafe { hand_out(alloc_class(place), place, layout.size()) }
                 }
-                None => alloc_large(layout, false),
+                None => alloc_large(layout, Want::Bytes),
             }
         }
 
@@ -353,7 +348,7 @@ const _: () = {
                     }
                     block
                 }
-                None => alloc_large(layout, true),
+                None => alloc_large(layout, Want::Zeros),
             }
         }
 

@@ -27,11 +27,11 @@ const _: () = {
     use ::core::alloc::{GlobalAlloc, Layout};
     use ::core::hint::cold_path;
     use ::core::option::Option::{self, None, Some};
-    use ::core::primitive::{bool, u8, u16, usize};
+    use ::core::primitive::{u8, u16, usize};
     use ::core::ptr;
     use ::hak::__private as runtime;
     use runtime::{
-        Account, Class, Heap, SizeClass, Stats, Terms, Purge, PurgeHow, Bin, Cache,
+        Account, Class, Heap, SizeClass, Stats, Terms, Want, Purge, PurgeHow, Bin, Cache,
         Depot, Large,
     };
 
@@ -139,10 +139,10 @@ const _: () = {
     /// A request above all classes: a span or a mapping.
     #[cold]
     #[inline(never)]
-    fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
+    fn alloc_large(layout: Layout, want: Want) -> *mut u8 {
         CACHE
             .with(|cache| unsafe {
-                cache.alloc_large(&HEAP, layout.size(), layout.align(), zeroed)
+                cache.alloc_large(&HEAP, layout.size(), layout.align(), want)
             })
     }
 
@@ -168,9 +168,10 @@ const _: () = {
                 return resized;
             }
         }
+        let want = if size < new_size { Want::Growth } else { Want::Bytes };
         let moved = match new_place {
             Some(place) => unsafe { alloc_class(place) }
-            None => alloc_large(new_layout, false),
+            None => alloc_large(new_layout, want),
         };
         if moved.is_null() {
             return moved;
@@ -209,7 +210,7 @@ const _: () = {
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
             match class_of(layout.size(), layout.align()) {
                 Some(place) => unsafe { alloc_class(place) }
-                None => alloc_large(layout, false),
+                None => alloc_large(layout, Want::Bytes),
             }
         }
 
@@ -231,7 +232,7 @@ const _: () = {
                     }
                     block
                 }
-                None => alloc_large(layout, true),
+                None => alloc_large(layout, Want::Zeros),
             }
         }
 

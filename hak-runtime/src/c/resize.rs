@@ -2,10 +2,11 @@
 
 use core::ptr::{self, NonNull};
 
-use super::standard::{obtain, place_of};
+use super::standard::{obtain_for, place_of};
 use super::{ALIGN, At, Library, canary_bytes, check_foreign, die_of_double_free, foreign};
 use super::{free, look_up, malloc, no_memory};
 use crate::misuse::Request;
+use crate::span::Want;
 
 /// A block is kept if what is asked for is at least this part of it.
 const PART_KEPT: usize = 2;
@@ -74,7 +75,8 @@ unsafe fn resize_large<A: Library>(block: *mut u8, old: Request, bytes: usize) -
 ///
 /// As for [`realloc`].
 unsafe fn moved<A: Library>(block: *mut u8, usable: usize, bytes: usize) -> *mut u8 {
-    let new = obtain::<A>(bytes, ALIGN);
+    let want = if usable < bytes { Want::Growth } else { Want::Bytes };
+    let new = obtain_for::<A>(bytes, ALIGN, want);
     if new.is_null() {
         return no_memory();
     }

@@ -5,6 +5,7 @@ use core::ptr::{self, NonNull};
 use super::own::without_arriving;
 use super::{ALIGN, At, Library, canary_bytes, check_foreign, die_of_double_free, foreign};
 use super::{look_up, no_memory, or_fail};
+use crate::span::Want;
 
 /// Most bytes of a request: what is beyond is no difference of two pointers.
 pub(super) const BYTES_MAX: usize = isize::MAX as usize;
@@ -22,18 +23,24 @@ pub(super) fn place_of<A: Library>(bytes: usize, align: usize) -> Option<usize> 
 /// A block for a request; null without memory. `align` is a power of two, and at least [`ALIGN`].
 #[inline]
 pub(super) fn obtain<A: Library>(bytes: usize, align: usize) -> *mut u8 {
+    obtain_for::<A>(bytes, align, Want::Bytes)
+}
+
+/// A block for a request, as for [`obtain`]; a large one is as it is wanted.
+#[inline]
+pub(super) fn obtain_for<A: Library>(bytes: usize, align: usize, want: Want) -> *mut u8 {
     match place_of::<A>(bytes, align) {
         // SAFETY: it is the place of a class.
         Some(place) => unsafe { A::obtain(place) },
-        None => obtain_large::<A>(bytes, align, false),
+        None => obtain_large::<A>(bytes, align, want),
     }
 }
 
 /// A block that no class serves; null without memory.
-pub(super) fn obtain_large<A: Library>(bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
+pub(super) fn obtain_large<A: Library>(bytes: usize, align: usize, want: Want) -> *mut u8 {
     // A canary's bytes do not overflow: addresses end long before.
     let possible = bytes <= BYTES_MAX - canary_bytes::<A>() && align <= BYTES_MAX;
-    if possible { A::obtain_large(bytes, align, zeroed) } else { ptr::null_mut() }
+    if possible { A::obtain_large(bytes, align, want) } else { ptr::null_mut() }
 }
 
 /// `malloc`, whatever the size.
@@ -55,7 +62,7 @@ const KEYS_BYTES: usize = 32 * 2 * size_of::<usize>();
 pub fn calloc<A: Library>(count: usize, bytes: usize) -> *mut u8 {
     let Some(bytes) = count.checked_mul(bytes) else { return no_memory() };
     let Some(place) = place_of::<A>(bytes, ALIGN) else {
-        return or_fail(obtain_large::<A>(bytes, ALIGN, true));
+        return or_fail(obtain_large::<A>(bytes, ALIGN, Want::Zeros));
     };
     let block = if bytes == KEYS_BYTES {
         // SAFETY: it is the place of a class.

@@ -9,7 +9,7 @@ use crate::account::Terms;
 use crate::arena;
 use crate::os::fake::{self, Habits};
 use crate::superslab::UNIT_BYTES;
-use crate::{Adaptive, AtMost, Bin, Chains, List, Magazines};
+use crate::{Adaptive, AtMost, Bin, Chains, List, Magazines, Want};
 use subject::{Allocator, Hit};
 
 /// Class 1 of the subject: 8 blocks in a magazine, prewarm 4, refill 8, 1 magazine in the depot.
@@ -19,7 +19,7 @@ const MAGAZINE_BYTES: usize = 8 * 256;
 const OF_1024: Layout = Layout::new::<[u8; 1024]>();
 
 fn alloc<F: Hit>(allocator: Allocator<F>, layout: Layout, count: usize) -> Vec<*mut u8> {
-    let blocks: Vec<_> = (0..count).map(|_| allocator.alloc(layout, false)).collect();
+    let blocks: Vec<_> = (0..count).map(|_| allocator.alloc(layout, Want::Bytes)).collect();
     assert!(blocks.iter().all(|block| !block.is_null()));
     blocks
 }
@@ -143,7 +143,7 @@ fn at_the_limit_a_thread_gives_up_what_it_caches() {
     dealloc(allocator, OF_256, blocks);
     let of_1024 = alloc(allocator, OF_1024, 1);
     assert_eq!(allocator.stats().classes[1].slabs, 0);
-    assert!(allocator.alloc(OF_256, false).is_null());
+    assert!(allocator.alloc(OF_256, Want::Bytes).is_null());
     dealloc(allocator, OF_1024, of_1024);
     alloc(allocator, OF_256, 1);
 }

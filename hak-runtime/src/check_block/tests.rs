@@ -8,6 +8,7 @@ use crate::hooks::checked;
 use crate::large::Large;
 use crate::parcel::FullMagazine;
 use crate::size_class::SizeClass;
+use crate::span::Want;
 use crate::superslab::{Superslab, UNIT_BYTES};
 use crate::sync::{AtomicU32, Ordering};
 
@@ -170,7 +171,7 @@ fn what_is_no_block_is_foreign() {
     let slab = block.map_addr(|address| address & !(UNIT_BYTES - 1));
     let end_of_slab = slab.wrapping_add(1365 * 48);
     let header = Superslab::of(NonNull::new(block).unwrap()).as_ptr().cast::<u8>();
-    let span = heap.alloc_large(300_000, 8, false);
+    let span = heap.alloc_large(300_000, 8, Want::Bytes);
     let mut local = [0u8; 64];
     let ends = [usize::MAX, 1 << 47, 8].map(core::ptr::without_provenance_mut);
     let places = [end_of_slab, header, span, local.as_mut_ptr(), elsewhere];
@@ -191,7 +192,7 @@ fn what_is_no_block_is_foreign() {
 #[test]
 fn a_large_block_is_told_with_its_layout() {
     let heap = heap();
-    let span = heap.alloc_large(300_000, 8, false);
+    let span = heap.alloc_large(300_000, 8, Want::Bytes);
     let large = |_| Some((span, 300_000));
     let asked = Asked { number: 0, block: span, size: 20, align: ALIGN };
     assert_eq!(heap.judge::<BOUNDARY>(asked, large), Some(layout(span, 300_000)));

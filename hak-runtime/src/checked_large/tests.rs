@@ -28,7 +28,7 @@ impl<const CHECKS: u16> Subject<CHECKS> {
     }
 
     fn alloc(&self, request: Request) -> Option<NonNull<u8>> {
-        self.large.alloc(request, false, self.account)
+        self.large.alloc(request, Want::Bytes, self.account)
     }
 
     fn free(&self, start: NonNull<u8>, request: Request) {
@@ -276,7 +276,8 @@ fn take_step<const CHECKS: u16>(
     match step {
         Step::Alloc { bytes, align, zeroed } => {
             let request = Request { bytes: bytes + canary_bytes::<CHECKS>(), align };
-            let start = subject.large.alloc(request, zeroed, subject.account);
+            let want = if zeroed { Want::Zeros } else { Want::Bytes };
+            let start = subject.large.alloc(request, want, subject.account);
             let Some(start) = start else { return };
             assert!(start.addr().get().is_multiple_of(align));
             // Slices are compared faster than bytes are looked at.

@@ -59,7 +59,7 @@ fn boundary<const CHECKS: u16>(canary: usize) {
     let heap = checked::<CHECKS>();
     for bytes in [SPAN, HUGE] {
         let asked = bytes + canary;
-        let [one, two, three] = [(); 3].map(|()| heap.alloc_large(asked, 8, false));
+        let [one, two, three] = [(); 3].map(|()| heap.alloc_large(asked, 8, Want::Bytes));
         let other = format!("free of {bytes}-byte block @ with a layout of");
         dies(heap, one, asked + 1, &format!("{other} {} bytes aligned to 8", bytes + 1));
         dies(
@@ -109,7 +109,7 @@ fn a_small_block_freed_as_a_large_one() {
 fn without_the_size_check_a_blocks_own_size_counts() {
     let heap = checked::<{ BOUNDARY & !SIZE }>();
     for bytes in [SPAN, HUGE] {
-        let start = heap.alloc_large(bytes, 8, false);
+        let start = heap.alloc_large(bytes, 8, Want::Bytes);
         free(heap, start, bytes / 2);
         heap.purge();
         assert_eq!(heap.account.held(), 0);
@@ -119,7 +119,7 @@ fn without_the_size_check_a_blocks_own_size_counts() {
 #[test]
 fn without_checks_what_costs_nothing_is_told() {
     let heap = heap(Large::new(1 << 20, 0));
-    let [span, huge] = [SPAN, HUGE].map(|bytes| heap.alloc_large(bytes, 8, false));
+    let [span, huge] = [SPAN, HUGE].map(|bytes| heap.alloc_large(bytes, 8, Want::Bytes));
     for (start, bytes) in [(span, SPAN), (huge, HUGE)] {
         dies(heap, into(start, 64), bytes, "free of foreign address @");
     }
@@ -146,7 +146,7 @@ fn guards_and_freed_memory_fault() {
     };
     let heap = checked::<HARDENED>();
     for align in [8, 1 << 21] {
-        let start = heap.alloc_large(HUGE, align, false);
+        let start = heap.alloc_large(HUGE, align, Want::Bytes);
         assert!(start.addr().is_multiple_of(align));
         assert!(faults(into(start, HUGE)));
         assert!(faults(start.wrapping_sub(1)));
@@ -162,7 +162,7 @@ fn guards_and_freed_memory_fault() {
 fn a_fork_finds_the_records_whole() {
     let heap = checked::<HARDENED>();
     let use_it = || {
-        let start = heap.alloc_large(SPAN, 8, true);
+        let start = heap.alloc_large(SPAN, 8, Want::Zeros);
         assert_ne!(start, ptr::null_mut());
         free(heap, start, SPAN);
     };

@@ -168,21 +168,21 @@ fn reserved(superslab: NonNull<Superslab>) -> u32 {
 fn others_keep_out_of_the_way_of_a_run_that_grows() {
     check(3, || {
         begin();
-        let high = take_growing(2);
-        let low = take_growing(2);
-        assert_eq!((low.superslab, low.first, high.first), (high.superslab, 1, 16));
+        let grows = take_growing(2);
+        let superslab = grows.superslab;
+        assert_eq!(grows.first, 16);
+        let below = take(14).unwrap();
         let other = thread::spawn(|| {
             let run = take(3).unwrap();
             assert_eq!(all().count(), 2, "there is no room beside the two");
             give(run, 3);
         });
-        assert!(extend(high, 2, 16) && extend(low, 2, 4) && extend(low, 4, 15));
-        assert!(!extend(low, 15, 16), "there the other run is");
+        assert!(extend(grows, 2, 9) && extend(grows, 9, 16));
         other.join().unwrap();
-        assert_eq!(reserved(low.superslab), 0);
-        give(low, 15);
-        give(high, 16);
-        all_are_there(low.superslab);
+        assert_eq!((below.superslab, reserved(superslab)), (superslab, 0));
+        give(below, 14);
+        give(grows, 16);
+        all_are_there(superslab);
     });
 }
 
@@ -190,17 +190,20 @@ fn others_keep_out_of_the_way_of_a_run_that_grows() {
 fn what_is_reserved_for_another_is_no_room_to_grow() {
     check(1, || {
         begin();
-        let (high, low) = (take_growing(1), take_growing(1));
-        assert!(extend(low, 1, 15));
-        give(high, 1);
-        let high = take_growing(1);
-        assert_eq!(high.first, 16);
-        give(Run { first: 15, ..low }, 1);
-        assert!(extend(low, 14, 15) && !extend(low, 15, 17));
-        give(high, 1);
-        assert!(extend(low, 15, 17), "no one is there, and nothing is reserved");
-        give(low, 17);
-        all_are_there(low.superslab);
+        let (grows, below) = (take_growing(1), take(1).unwrap());
+        assert!(extend(below, 1, 15));
+        give(grows, 1);
+        assert!(extend(below, 15, 17), "no one is there, and nothing is reserved");
+        let elsewhere = take_growing(1);
+        assert_ne!(elsewhere.superslab, below.superslab);
+        give(Run { first: 15, ..below }, 3);
+        let grows = take_growing(1);
+        assert_eq!((grows.superslab, grows.first), (below.superslab, 16));
+        assert!(extend(below, 14, 15) && !extend(below, 15, 17));
+        give(below, 15);
+        give(grows, 1);
+        give(elsewhere, 1);
+        all_are_there(below.superslab);
     });
 }
 
@@ -208,14 +211,16 @@ fn what_is_reserved_for_another_is_no_room_to_grow() {
 fn a_run_that_is_freed_or_shrinks_reserves_nothing() {
     check(1, || {
         begin();
-        let (freed, shrinks) = (take_growing(4), take_growing(4));
-        assert_eq!(reserved(freed.superslab).count_ones(), 31 - 8);
-        give(freed, 4);
-        assert_eq!(reserved(freed.superslab) & HALVES[0], 0);
-        give(Run { first: shrinks.first + 2, ..shrinks }, 2);
-        assert_eq!(reserved(freed.superslab), 0);
-        assert!(extend(shrinks, 2, 3), "it may grow on, since no one came");
-        give(shrinks, 3);
-        all_are_there(freed.superslab);
+        let (grows, below) = (take_growing(4), take(4).unwrap());
+        let superslab = grows.superslab;
+        give(below, 4);
+        assert_eq!(reserved(superslab).count_ones(), 16 - 4, "what is below has none");
+        give(Run { first: 18, ..grows }, 2);
+        assert_eq!(reserved(superslab), 0);
+        assert!(extend(grows, 2, 3), "it may grow on, since no one came");
+        give(grows, 3);
+        give(take_growing(1), 1);
+        assert_eq!(reserved(superslab), 0);
+        all_are_there(superslab);
     });
 }

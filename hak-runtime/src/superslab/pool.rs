@@ -3,7 +3,7 @@
 use core::ptr::{self, NonNull};
 
 use super::runs::{first_run, longest_run, run_mask};
-use super::{Claim, HALVES, Run, Superslab, UNITS, all};
+use super::{Claim, ROOM, Run, SUPERSLAB_BYTES, Shared, Superslab, UNITS, all, mapped_bytes};
 use crate::account::{Account, Purge, PurgeHow};
 use crate::os;
 use crate::sync::{AtomicU64, Mutex, Ordering};
@@ -15,6 +15,8 @@ pub(super) struct Units {
     pub(super) occupied: u32,
     pub(super) first_waiting: *mut Superslab,
     last_waiting: *mut Superslab,
+    /// Superslabs of which units are reserved.
+    pub(super) reserves: usize,
     /// Who wants to see each superslab.
     watchers: [Option<See>; 2],
 }
@@ -43,6 +45,7 @@ pub(super) static UNITS_POOL: Mutex<Units> = Mutex::new(Units {
     occupied: 0,
     first_waiting: ptr::null_mut(),
     last_waiting: ptr::null_mut(),
+    reserves: 0,
     watchers: [None; 2],
 });
 
@@ -120,17 +123,23 @@ impl Units {
         }
     }
 
-    /// A superslab with a free half for a run of so many units, and which; of few that have one
-    /// the one with the least room besides.
-    pub(super) fn with_half(&self, units: u32) -> Option<(NonNull<Superslab>, u32)> {
-        let shortest = HALVES[1].count_ones();
-        let runs = (shortest..u32::BITS).filter(|&run| self.occupied & (1 << run) != 0);
-        runs.filter_map(|run| NonNull::new(self.by_run[run as usize])).find_map(|superslab| {
-            // SAFETY: `self` is only reached under the lock.
-            let open = unsafe { Superslab::shared(superslab) }.open();
-            let half = Superslab::halves(units).find(|half| open & half == *half)?;
-            Some((superslab, half))
-        })
+    /// Whether one more superslab may have a reserve. Those with a short run and a reserve fill
+    /// the address space with little in use, so they are few, or few of all.
+    pub(super) fn may_reserve(&self) -> bool {
+        /// So many may always have one.
+        const ALWAYS: usize = 64;
+        /// Of more superslabs one in so many.
+        const ONE_IN: usize = 4;
+        self.reserves < ALWAYS.max(mapped_bytes() / SUPERSLAB_BYTES / ONE_IN)
+    }
+
+    /// A superslab with room for a run that grows; of few that have it the one with the least
+    /// besides.
+    pub(super) fn with_room(&self) -> Option<NonNull<Superslab>> {
+        let runs = (ROOM.count_ones()..u32::BITS).filter(|&run| self.occupied & (1 << run) != 0);
+        let mut first_of_each = runs.filter_map(|run| NonNull::new(self.by_run[run as usize]));
+        // SAFETY: `self` is only reached under the lock.
+        first_of_each.find(|this| unsafe { Superslab::shared(*this) }.open() & ROOM == ROOM)
     }
 
     /// A new superslab, in no list by run yet.
@@ -147,14 +156,10 @@ impl Units {
         self.take_at(superslab, first, units, 0)
     }
 
-    /// Takes the first units of a half that is free, and reserves the others for them.
-    pub(super) fn take_half(
-        &mut self,
-        superslab: NonNull<Superslab>,
-        units: u32,
-        half: u32,
-    ) -> Run {
-        self.take_at(superslab, half.trailing_zeros(), units, half)
+    /// Takes the first units of the room for a run that grows, which is free, and reserves the
+    /// others for them.
+    pub(super) fn take_with_room(&mut self, superslab: NonNull<Superslab>, units: u32) -> Run {
+        self.take_at(superslab, ROOM.trailing_zeros(), units, ROOM)
     }
 
     /// Takes units that are free, and reserves others besides.
@@ -173,37 +178,36 @@ impl Units {
         shared.free &= !mask;
         shared.clean &= !mask;
         shared.offered &= !mask;
-        shared.reserved |= reserve & !mask;
+        self.reserve(shared, shared.reserved | (reserve & !mask));
         Superslab::set_heads(superslab, first..first + units, first);
         self.link(superslab);
         Run { superslab, first, clean }
     }
 
-    /// Ends the reserve in a unit's half: the run there was given back, or shrinks.
-    pub(super) fn end_reserve(&mut self, superslab: NonNull<Superslab>, unit: u32) {
+    /// Reserves these units, and no others.
+    pub(super) fn reserve(&mut self, shared: &mut Shared, units: u32) {
+        self.reserves -= usize::from(shared.reserved != 0);
+        self.reserves += usize::from(units != 0);
+        shared.reserved = units;
+    }
+
+    /// Ends the reserve of a superslab; whether it had one.
+    pub(super) fn end_reserve(&mut self, superslab: NonNull<Superslab>) -> bool {
         // SAFETY: `self` is only reached under the lock.
-        let reserved = unsafe { Superslab::shared(superslab) }.reserved;
-        let rest = reserved & !Superslab::half_of(unit);
-        if rest != reserved {
-            self.unlink(superslab);
-            // SAFETY: as above; the reference from there has ended.
-            unsafe { Superslab::shared(superslab) }.reserved = rest;
-            self.link(superslab);
+        if unsafe { Superslab::shared(superslab) }.reserved == 0 {
+            return false;
         }
+        self.unlink(superslab);
+        // SAFETY: as above; the reference from there has ended.
+        self.reserve(unsafe { Superslab::shared(superslab) }, 0);
+        self.link(superslab);
+        true
     }
 
     /// Ends all reserves; whether there were some.
     #[cold]
     pub(super) fn give_up_reserves(&mut self) -> bool {
-        let mut some = false;
-        for superslab in all() {
-            for half in HALVES {
-                // SAFETY: `self` is only reached under the lock.
-                some |= unsafe { Superslab::shared(superslab) }.reserved & half != 0;
-                self.end_reserve(superslab, half.trailing_zeros());
-            }
-        }
-        some
+        all().filter(|superslab| self.end_reserve(*superslab)).count() > 0
     }
 
     /// Whether units of some superslab are claimed.

@@ -41,6 +41,23 @@ fn claimed_units_are_purged() {
 }
 
 #[test]
+fn reserves_are_few_of_all() {
+    let _alone = ALONE.lock();
+    let account = Account::for_test();
+    let before = all().count();
+    let runs: Vec<_> = (0..1000).map(|_| alloc_growing_run(1, account).unwrap()).collect();
+    let reserved = UNITS_POOL.lock().reserves;
+    assert_eq!(runs.iter().filter(|run| run.first == ROOM.trailing_zeros()).count(), reserved);
+    assert!((64..=64.max(all().count() / 4)).contains(&reserved), "{reserved} reserves");
+    assert!(all().count() <= before + 64 + 1000 / 15 + 1, "others stand below them");
+    for run in runs {
+        // SAFETY: the run is ours, and not used.
+        assert!(unsafe { free_run(run.superslab, run.first, 1, account) });
+    }
+    assert_eq!(UNITS_POOL.lock().reserves, 0);
+}
+
+#[test]
 fn reserves_are_given_up_when_the_system_has_no_more() {
     let _alone = ALONE.lock();
     let account = Account::for_test();
@@ -53,7 +70,7 @@ fn reserves_are_given_up_when_the_system_has_no_more() {
         let _pool = UNITS_POOL.lock();
         // SAFETY: the lock is held.
         let shared = unsafe { Superslab::shared(growing.superslab) };
-        shared.reserved & Superslab::half_of(growing.first)
+        shared.reserved
     };
     assert_ne!(reserved(), 0);
     fake::behave(Habits { refuse_one_in: 1, ..Habits::USUAL });

@@ -5,7 +5,7 @@ use ::core::hint::cold_path;
 use ::core::mem::offset_of;
 use ::hak_runtime as runtime;
 use runtime::{
-    Account, Class, Heap, SizeClass, Terms, Purge, PurgeHow, Bin, Cache, Depot,
+    Account, Class, Heap, SizeClass, Terms, Want, Purge, PurgeHow, Bin, Cache, Depot,
     CheckedLarge, checks, Canary, Poison, Quarantine, Random,
 };
 use runtime::c::{Front, Here, Library, Part, Presence, Shared};
@@ -367,29 +367,23 @@ unsafe fn dealloc_slow(block: *mut u8, place: usize) {
 /// A request above all classes: a span or a mapping.
 #[cold]
 #[inline(never)]
-fn alloc_large(layout: Layout, zeroed: bool) -> *mut u8 {
+fn alloc_large(layout: Layout, want: Want) -> *mut u8 {
     match if runtime::c::arrive::<Local>() {
         CACHE
             .with(|cache| unsafe {
-                cache.alloc_large(&HEAP, layout.size() + 8, layout.align(), zeroed)
+                cache.alloc_large(&HEAP, layout.size() + 8, layout.align(), want)
             })
     } else {
-        HEAP.alloc_large(layout.size() + 8, layout.align(), zeroed)
+        HEAP.alloc_large(layout.size() + 8, layout.align(), want)
     } {
         none if none.is_null() && HELD.with(|held| unsafe { held.flush(&HEAP) }) => {
             if runtime::c::arrive::<Local>() {
                 CACHE
                     .with(|cache| unsafe {
-                        cache
-                            .alloc_large(
-                                &HEAP,
-                                layout.size() + 8,
-                                layout.align(),
-                                zeroed,
-                            )
+                        cache.alloc_large(&HEAP, layout.size() + 8, layout.align(), want)
                     })
             } else {
-                HEAP.alloc_large(layout.size() + 8, layout.align(), zeroed)
+                HEAP.alloc_large(layout.size() + 8, layout.align(), want)
             }
         }
         block => block,
@@ -509,9 +503,9 @@ impl Library for Hak {
         };
         unsafe { inspect(block, place, layout) }
     }
-    fn obtain_large(bytes: usize, align: usize, zeroed: bool) -> *mut u8 {
+    fn obtain_large(bytes: usize, align: usize, want: Want) -> *mut u8 {
         let layout = unsafe { Layout::from_size_align_unchecked(bytes, align) };
-        alloc_large(layout, zeroed)
+        alloc_large(layout, want)
     }
     fn flush() {
         if runtime::c::arrive::<Local>() {

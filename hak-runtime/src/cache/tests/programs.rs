@@ -10,7 +10,7 @@ use proptest::test_runner::{RngSeed, TestRunner};
 use super::subject::{Allocator, Hit};
 use crate::account::{Purge, PurgeHow, Terms};
 use crate::os::fake::{self, Habits};
-use crate::{Adaptive, AtMost, Bin, Chains, ClassStats, List, Magazines, Stats};
+use crate::{Adaptive, AtMost, Bin, Chains, ClassStats, List, Magazines, Stats, Want};
 
 const MIB: usize = 1 << 20;
 
@@ -129,7 +129,8 @@ impl<F: Hit> Program<F> {
 
     fn alloc(&mut self, layout: Layout, zeroed: bool) {
         let before = fake::refusals();
-        let block = self.allocator.alloc(layout, zeroed);
+        let want = if zeroed { Want::Zeros } else { Want::Bytes };
+        let block = self.allocator.alloc(layout, want);
         if block.is_null() {
             return self.failed_rightly(before);
         }

@@ -85,9 +85,9 @@ impl<F: Hit> Allocator<F> {
         Allocator { heap: Box::leak(Box::new(heap)), cache: Box::leak(Box::new(Cache::new())) }
     }
 
-    pub(super) fn alloc(self, layout: Layout, zeroed: bool) -> *mut u8 {
+    pub(super) fn alloc(self, layout: Layout, want: Want) -> *mut u8 {
         let Some(place) = place(layout, Self::WORDS) else {
-            return self.heap.alloc_large(layout.size(), layout.align(), zeroed);
+            return self.heap.alloc_large(layout.size(), layout.align(), want);
         };
         // SAFETY: the place is one of the cache's.
         let bin = unsafe { self.cache.bin(place) };
@@ -98,7 +98,7 @@ impl<F: Hit> Allocator<F> {
             // SAFETY: the bin is not empty.
             unsafe { bin.pop() }
         };
-        if zeroed && !block.is_null() {
+        if want == Want::Zeros && !block.is_null() {
             // SAFETY: the block has that size.
             unsafe { block.write_bytes(0, layout.size()) };
         }
@@ -140,7 +140,8 @@ impl<F: Hit> Allocator<F> {
                 return resized;
             }
         }
-        let moved = self.alloc(new, false);
+        let want = if size < new_size { Want::Growth } else { Want::Bytes };
+        let moved = self.alloc(new, want);
         if !moved.is_null() {
             // SAFETY: both have at least that size.
             unsafe { moved.copy_from_nonoverlapping(block, size.min(new_size)) };
