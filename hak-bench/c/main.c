@@ -30,7 +30,8 @@ static int list(void)
         printf("%s\t%s\t%s\t", kernel->name, kernel->group, kernel->operation);
         const struct parameter *told = kernel->parameters;
         for (int number = 0; number < PARAMETERS_MAX && told[number].name; number++)
-            printf("%s%s=%" PRIu64, number ? " " : "", told[number].name, told[number].value);
+            printf("%s%s=%" PRIu64 ":%" PRIu64 ":%" PRIu64, number ? " " : "", told[number].name,
+                   told[number].value, told[number].least, told[number].most);
         printf("\t%s\n", kernel->about);
     }
     return 0;

@@ -34,7 +34,7 @@ const struct kernel random_mixed = {
     .name = "random-mixed",
     .group = "pattern",
     .operation = "replace",
-    .parameters = {{"cycles", 10000000, 0, UINT64_MAX},
+    .parameters = {{"cycles", 10000000, 1, UINT64_MAX},
                    {"live", 256, 1, 1 << 24},
                    {"seed", 42, 0, UINT64_MAX}},
     .about = "one of 256 live blocks, at random (seed 42), is replaced by one of 16 to 1040 bytes",

@@ -1,6 +1,6 @@
 //! What is to be counted: a kernel with its numbers, and the peers.
 
-use hak_bench_kernels::Listed;
+use hak_bench_kernels::{Listed, ListedParameter};
 
 use crate::failure::Failure;
 
@@ -28,24 +28,27 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// What is told comes first; defaults fill up, the first of them divided by [`SHORTER`] where
-    /// nothing is told.
+    /// nothing is told. An error where the kernel does not take what is told.
     pub(crate) fn new(kernel: Listed, told: &[u64]) -> Result<Asked, Failure> {
-        let defaults = kernel.parameters.split_whitespace().map(|parameter| {
-            let (_, default) = parameter.split_once('=')?;
-            default.parse().ok()
-        });
-        let Some(mut numbers) = defaults.collect::<Option<Vec<u64>>>() else {
-            let Listed { name, parameters, .. } = &kernel;
-            let message = format!("`{name}` tells of parameters that are not read: {parameters}");
-            return Err(Failure::Failed(message));
-        };
-        if told.len() > numbers.len() {
-            let Listed { name, parameters, .. } = &kernel;
-            let message = format!("`{name}` takes no more numbers than these: {parameters}");
+        let parameters = &kernel.parameters;
+        if told.len() > parameters.len() {
+            let (name, defaults) = (&kernel.name, kernel.defaults());
+            let message = format!("`{name}` takes no more numbers than these: {defaults}");
             return Err(Failure::Usage(message));
         }
-        if let Some(first) = numbers.first_mut() {
-            *first = (*first / SHORTER).max(1);
+        let refused = parameters.iter().zip(told).filter(|(it, number)| !it.takes(**number));
+        let refused: Vec<_> =
+            refused.map(|(it, number)| format!("no `{}` of {number}", it.name)).collect();
+        if !refused.is_empty() {
+            let (name, refused) = (&kernel.name, refused.join(", and "));
+            let bounds: Vec<_> = parameters.iter().map(ListedParameter::to_string).collect();
+            let bounds = bounds.join(", ");
+            let message = format!("`{name}` takes {refused}\nhelp: it takes {bounds}");
+            return Err(Failure::Usage(message));
+        }
+        let mut numbers: Vec<_> = parameters.iter().map(|parameter| parameter.default).collect();
+        if let (Some(number), Some(first)) = (numbers.first_mut(), parameters.first()) {
+            *number = (*number / SHORTER).max(first.least);
         }
         numbers[..told.len()].copy_from_slice(told);
         Ok(Asked { kernel, numbers })
@@ -60,30 +63,42 @@ impl Asked {
 
 #[cfg(test)]
 mod tests {
-    use hak_bench_kernels::{Group, Listed};
+    use hak_bench_kernels::Listed;
 
     use super::{Asked, peers};
 
     fn listed(parameters: &str) -> Listed {
-        let [name, operation, about] = ["pair", "make", "makes"].map(str::to_owned);
-        Listed { name, group: Group::Pattern, operation, parameters: parameters.to_owned(), about }
+        let line = format!("pair\tpattern\tmake\t{parameters}\tmakes");
+        Listed::parse(&line).unwrap().remove(0)
     }
 
     #[test]
     fn what_is_told_comes_before_defaults() {
-        let numbers = |told: &[u64]| Asked::new(listed("cycles=1000 live=256"), told).unwrap();
+        let numbers =
+            |told: &[u64]| Asked::new(listed("cycles=1000:1:9999 live=256:1:999"), told).unwrap();
         assert_eq!(numbers(&[]).numbers, [10, 256]);
         assert_eq!(numbers(&[7]).numbers, [7, 256]);
         assert_eq!(numbers(&[7, 8]).numbers, [7, 8]);
         assert_eq!(numbers(&[7, 8]).arguments(), ["pair", "7", "8"]);
-        assert_eq!(Asked::new(listed("rounds=3"), &[]).unwrap().numbers, [1]);
+        assert_eq!(Asked::new(listed("rounds=3:1:9"), &[]).unwrap().numbers, [1]);
     }
 
     #[test]
     fn too_many_numbers_are_refused() {
-        let failure = Asked::new(listed("rounds=3"), &[1, 2]).unwrap_err();
+        let failure = Asked::new(listed("rounds=3:1:9"), &[1, 2]).unwrap_err();
         assert_eq!(failure.to_string(), "`pair` takes no more numbers than these: rounds=3");
         assert_eq!(failure.exit_code(), 2);
+    }
+
+    #[test]
+    fn all_numbers_out_of_bounds_are_told_at_once() {
+        let kernel = || listed("cycles=1000:1:18446744073709551615 live=256:1:999 seed=1:0:9");
+        let failure = Asked::new(kernel(), &[0, 1000, 0]).unwrap_err();
+        let message = "`pair` takes no `cycles` of 0, and no `live` of 1000\n\
+                       help: it takes cycles (1 or more), live (1 to 999), seed (0 to 9)";
+        assert_eq!(failure.to_string(), message);
+        assert_eq!(failure.exit_code(), 2);
+        assert!(Asked::new(kernel(), &[1, 999, 9]).is_ok());
     }
 
     #[test]

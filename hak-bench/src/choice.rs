@@ -95,7 +95,7 @@ mod tests {
             name: name.to_owned(),
             group,
             operation: text(),
-            parameters: text(),
+            parameters: Vec::new(),
             about: text(),
         }
     }

@@ -66,7 +66,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let taken = taken::all(&asked, &subjects, args.output.runs, args.output.limit)?;
     let taken = taken.with_all_of(&choice.peers);
     let text = table::text(&taken, &[TO_SYSTEM], args.output.form());
-    args.output.write(&File::of(&asked, &taken), &text)
+    args.output.write(&File::of(&asked, &taken), &text)?;
+    taken.any()
 }
 
 /// What callgrind counts of one thread, and in turn, says little of several at once.

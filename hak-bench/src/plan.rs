@@ -102,7 +102,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let form = args.output.form();
     let tables = table::text(&taken, &[TO_STEP_BEFORE, TO_SYSTEM], form);
     let text = tables + &criteria::text(&taken, &STEPS, form);
-    args.output.write(&File::of(&asked, &taken), &text)
+    args.output.write(&File::of(&asked, &taken), &text)?;
+    taken.any()
 }
 
 #[cfg(test)]

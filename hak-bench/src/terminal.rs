@@ -16,8 +16,8 @@ use crate::targets;
 pub(crate) fn list(kernels: &[Listed], peers: &[Peer]) -> String {
     let mut table = table(&["kernel", "kind", "parameters", "what it does"], 4);
     for kernel in kernels {
-        let Listed { name, group, parameters, about, .. } = kernel;
-        table.add_row([name.as_str(), group.name(), parameters, about]);
+        let Listed { name, group, about, .. } = kernel;
+        table.add_row([name.as_str(), group.name(), &kernel.defaults(), about]);
     }
     let mut allocators = self::table(&["peer", "what it is"], 2);
     for peer in peers {

@@ -92,6 +92,9 @@ fn what_makes_no_sense_is_refused() {
     refused("counters larson --peers system", "`larson` runs in several threads");
     refused("counters pattern --peers system", "`pattern` is several kernels");
     refused("counters pair 1 2 --peers system", "takes no more numbers than these: operations=");
+    refused("counters pair 0 --peers system", "help: it takes operations (1 or more)");
+    refused("counters random-mixed 9 0 --peers system", "`random-mixed` takes no `live` of 0");
+    refused("plan 0 16777217", "no `cycles` of 0, and no `live` of 16777217");
     refused("counters pair --peers sistem", "no peer is named `sistem`");
     refused("counters pair --json /nowhere/counts.json", "there is no folder /nowhere");
 }

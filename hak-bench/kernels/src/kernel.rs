@@ -57,7 +57,13 @@ impl Kernel {
     }
 }
 
-/// For the tables of kernels: a parameter with its default, which may be any number.
+/// For the tables of kernels: how much of something, with its default. Nothing is too little: there
+/// would be nothing to measure.
 pub(crate) const fn parameter(name: &'static str, default: u64) -> Parameter {
-    Parameter { name, default, least: 0, most: u64::MAX }
+    Parameter { name, default, least: 1, most: u64::MAX }
+}
+
+/// Where random numbers begin, which may be anywhere.
+pub(crate) const fn seed(default: u64) -> Parameter {
+    parameter("seed", default).within(0, u64::MAX)
 }

@@ -30,7 +30,7 @@ mod threads;
 mod usage;
 
 pub use kernel::{Group, Kernel, Parameter};
-pub use listed::Listed;
+pub use listed::{Listed, ListedParameter};
 pub use measure::MEASURED_SYMBOL;
 pub use subject::{Outcome, main};
 

@@ -100,7 +100,7 @@ impl<'a> FileFigures<'a> {
 
 #[cfg(test)]
 mod tests {
-    use hak_bench_kernels::{Group, Listed};
+    use hak_bench_kernels::Listed;
     use serde_json::Value;
 
     use super::{File, KEYS};
@@ -122,9 +122,8 @@ mod tests {
 
     #[test]
     fn every_key_is_described() {
-        let [name, operation, about] = ["pair", "make", "makes"].map(str::to_owned);
-        let parameters = "cycles=1000".to_owned();
-        let kernel = Listed { name, group: Group::Pattern, operation, parameters, about };
+        let line = "pair\tpattern\tmake\tcycles=1000:1:9999\tmakes";
+        let kernel = Listed::parse(line).unwrap().remove(0);
         let (asked, taken) = (Asked::new(kernel, &[]).unwrap(), taken());
         let json = serde_json::to_value(File::of(&asked, &taken)).unwrap();
         let mut written = Vec::new();

@@ -55,6 +55,14 @@ pub(crate) struct Figures {
 }
 
 impl Taken {
+    /// An error where there are no figures at all: the tables have said why.
+    pub(crate) fn any(&self) -> Result<(), Failure> {
+        match self.rows.iter().any(|row| row.figures.is_ok()) {
+            true => Ok(()),
+            false => Err(Failure::Failed("nothing was counted: every peer failed".to_owned())),
+        }
+    }
+
     /// Rows for all peers in their order, those that nothing was taken of among them.
     pub(super) fn with_all_of(self, peers: &[&Peer]) -> Taken {
         let row = |peer: &&Peer| match peer.not_under_valgrind {
@@ -202,6 +210,14 @@ pub(crate) mod tests {
         let expected: Vec<_> = ["system"].into_iter().chain(cannot.map(|peer| peer.name)).collect();
         assert!(expected.len() > 1);
         assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn no_figures_at_all_are_a_failure() {
+        let mut taken = taken();
+        assert!(taken.any().is_ok());
+        taken.rows.retain(|row| row.figures.is_err());
+        assert_eq!(taken.any().unwrap_err().exit_code(), 1);
     }
 
     #[test]

@@ -75,8 +75,11 @@ mod tests {
         assert_eq!(names, ["random-mixed", "larson", "xmalloc", "churn"]);
         for listed in listed {
             let Kernel { about, group, operation, parameters, .. } = in_rust(&listed.name);
-            let parameters = parameters.iter().map(|it| format!("{}={}", it.name, it.default));
-            assert_eq!(listed.parameters, parameters.collect::<Vec<_>>().join(" "));
+            assert_eq!(listed.parameters.len(), parameters.len());
+            for (listed, told) in listed.parameters.iter().zip(parameters) {
+                assert_eq!((listed.name.as_str(), listed.default), (told.name, told.default));
+                assert_eq!((listed.least, listed.most), (told.least, told.most));
+            }
             assert_eq!((listed.about.as_str(), listed.group), (about, group));
             assert_eq!(listed.operation, operation);
         }

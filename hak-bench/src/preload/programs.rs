@@ -168,7 +168,7 @@ impl Program {
             name: self.name.to_owned(),
             group: Group::Program,
             operation: self.operation.to_owned(),
-            parameters: String::new(),
+            parameters: Vec::new(),
             about: format!("{} {}", self.name, self.does),
         }
     }

@@ -5,7 +5,7 @@
 //! types of Rust, a size is a multiple of its alignment.
 
 use crate::block::Block;
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -19,7 +19,7 @@ pub(super) const KERNEL: Kernel = Kernel {
     parameters: &[
         parameter("cycles", 1_200_000),
         parameter("live", 512).within(1, 1 << 24),
-        parameter("seed", 42),
+        seed(42),
     ],
     run,
 };

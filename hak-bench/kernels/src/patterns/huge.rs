@@ -6,7 +6,7 @@
 //! an allocator keeps and gives again is there already, and counts as its own.
 
 use crate::block::Block;
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -17,11 +17,7 @@ pub(super) const KERNEL: Kernel = Kernel {
             written",
     group: Group::Pattern,
     operation: "replace",
-    parameters: &[
-        parameter("cycles", 500),
-        parameter("live", 8).within(1, 1024),
-        parameter("seed", 42),
-    ],
+    parameters: &[parameter("cycles", 500), parameter("live", 8).within(1, 1024), seed(42)],
     run,
 };
 

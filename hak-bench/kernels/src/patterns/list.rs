@@ -5,7 +5,7 @@
 //! later ones it comes back in the order of the frees. What is far from the processor counts: how
 //! close the nodes lie, and how much of the allocator's own state a free touches.
 
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -18,7 +18,7 @@ pub(super) const KERNEL: Kernel = Kernel {
     parameters: &[
         parameter("rounds", 3).within(1, 1 << 32),
         parameter("nodes", 1_000_000).within(1, 1 << 24),
-        parameter("seed", 42),
+        seed(42),
     ],
     run,
 };

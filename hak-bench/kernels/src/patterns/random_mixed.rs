@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use crate::block::Block;
-use crate::kernel::{Group, Kernel, Parameter, parameter};
+use crate::kernel::{Group, Kernel, Parameter, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -44,7 +44,7 @@ pub(super) const UP_TO_32K: Kernel = Kernel {
 };
 
 const fn parameters(cycles: u64, live: u64) -> [Parameter; 3] {
-    [parameter("cycles", cycles), parameter("live", live).within(1, 1 << 24), parameter("seed", 42)]
+    [parameter("cycles", cycles), parameter("live", live).within(1, 1 << 24), seed(42)]
 }
 
 fn run(parameters: &[u64], least: u64, most: u64) -> Measured {

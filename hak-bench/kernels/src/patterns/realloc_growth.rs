@@ -3,7 +3,7 @@
 //! As output buffers, result sets and parsers' lists, whose ends are not known when they are begun:
 //! each grows from empty by doubling, and what it leaves behind is too small for its next step.
 
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -14,11 +14,7 @@ pub(super) const KERNEL: Kernel = Kernel {
             room for new ones",
     group: Group::Pattern,
     operation: "vector",
-    parameters: &[
-        parameter("vectors", 15_000),
-        parameter("live", 16).within(1, 1 << 16),
-        parameter("seed", 42),
-    ],
+    parameters: &[parameter("vectors", 15_000), parameter("live", 16).within(1, 1 << 16), seed(42)],
     run,
 };
 

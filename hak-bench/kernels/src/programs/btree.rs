@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use super::text::{self, words};
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -14,11 +14,7 @@ pub(super) const KERNEL: Kernel = Kernel {
             key up, the others insert or remove one, so that about half of the keys are there",
     group: Group::Program,
     operation: "operation",
-    parameters: &[
-        parameter("operations", 600_000),
-        parameter("keys", 40_000),
-        parameter("seed", 42),
-    ],
+    parameters: &[parameter("operations", 600_000), parameter("keys", 40_000), seed(42)],
     run,
 };
 

@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::mem;
 
 use super::text::{self, words};
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -15,11 +15,7 @@ pub(super) const KERNEL: Kernel = Kernel {
             every run; seven of eight operations add a string to a list, one takes a list away",
     group: Group::Program,
     operation: "operation",
-    parameters: &[
-        parameter("operations", 1_200_000),
-        parameter("keys", 10_000),
-        parameter("seed", 42),
-    ],
+    parameters: &[parameter("operations", 1_200_000), parameter("keys", 10_000), seed(42)],
     run,
 };
 

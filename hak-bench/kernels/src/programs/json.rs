@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::text::{self, word, words};
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -13,7 +13,7 @@ pub(super) const KERNEL: Kernel = Kernel {
             value, and writes each record into a string of its own",
     group: Group::Program,
     operation: "record",
-    parameters: &[parameter("passes", 5), parameter("records", 5_000), parameter("seed", 42)],
+    parameters: &[parameter("passes", 5), parameter("records", 5_000), seed(42)],
     run,
 };
 

@@ -5,7 +5,7 @@ use gluesql_core::prelude::{Glue, Payload};
 use gluesql_memory_storage::MemoryStorage;
 
 use super::text::{self, word, words};
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -16,7 +16,7 @@ pub(super) const KERNEL: Kernel = Kernel {
             their orders",
     group: Group::Program,
     operation: "row",
-    parameters: &[parameter("passes", 1), parameter("rows", 10_000), parameter("seed", 42)],
+    parameters: &[parameter("passes", 1), parameter("rows", 10_000), seed(42)],
     run,
 };
 

@@ -4,7 +4,7 @@ use gluesql_core::sqlparser::dialect::GenericDialect;
 use gluesql_core::sqlparser::parser::Parser;
 
 use super::text::{self, word, words};
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -14,7 +14,7 @@ pub(super) const KERNEL: Kernel = Kernel {
             subqueries, and writes each out again; one tree is kept at a time",
     group: Group::Program,
     operation: "statement",
-    parameters: &[parameter("passes", 3), parameter("statements", 1_000), parameter("seed", 42)],
+    parameters: &[parameter("passes", 3), parameter("statements", 1_000), seed(42)],
     run,
 };
 

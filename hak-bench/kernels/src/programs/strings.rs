@@ -1,7 +1,7 @@
 //! Strings that are split, built, sorted and joined.
 
 use super::text::{self, words};
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -11,7 +11,7 @@ pub(super) const KERNEL: Kernel = Kernel {
             are changed, sorted by their fields, and joined to lines and to one text again",
     group: Group::Program,
     operation: "line",
-    parameters: &[parameter("passes", 20), parameter("lines", 10_000), parameter("seed", 42)],
+    parameters: &[parameter("passes", 20), parameter("lines", 10_000), seed(42)],
     run,
 };
 

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use super::stop::stop;
 use super::text::{self, words};
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -18,7 +18,7 @@ pub(super) const KERNEL: Kernel = Kernel {
             each with up to 16 unanswered, and get a string back on a channel of its own",
     group: Group::Program,
     operation: "request",
-    parameters: &[parameter("requests", 500_000), parameter("seed", 42)],
+    parameters: &[parameter("requests", 500_000), seed(42)],
     run,
 };
 

@@ -5,7 +5,7 @@ use std::cmp::min;
 use web_service::options::LoadPlan;
 
 use super::stop::stop;
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 
 #[path = "../../../../examples/web_service/mod.rs"]
@@ -18,7 +18,7 @@ pub(super) const KERNEL: Kernel = Kernel {
             over loopback, who check every answer; two threads serve, one sends",
     group: Group::Program,
     operation: "request",
-    parameters: &[parameter("requests", 12_000), parameter("seed", 1)],
+    parameters: &[parameter("requests", 12_000), seed(1)],
     run,
 };
 

@@ -8,7 +8,7 @@ use std::mem;
 
 use super::team::{Estate, in_succession, threads};
 use crate::block::Block;
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -23,7 +23,7 @@ pub(super) const KERNEL: Kernel = Kernel {
         parameter("lives", 700).within(1, 1 << 24),
         threads(4),
         parameter("blocks", 1000).within(1, 1 << 20),
-        parameter("seed", 42),
+        seed(42),
     ],
     run,
 };

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use super::team::{self, threads};
 use crate::block::Block;
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -31,7 +31,7 @@ pub(super) const KERNEL: Kernel = Kernel {
         parameter("blocks", 600_000).within(1, 1 << 26),
         threads(2),
         parameter("idle-ms", 500).within(0, 1 << 32),
-        parameter("seed", 42),
+        seed(42),
     ],
     run,
 };

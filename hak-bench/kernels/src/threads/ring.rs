@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::team::{side_by_side, threads};
 use crate::block::Block;
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -24,7 +24,7 @@ pub(super) const KERNEL: Kernel = Kernel {
             seed 42) and passes them on",
     group: Group::Threads,
     operation: "message",
-    parameters: &[parameter("rounds", 300).within(1, 1 << 24), threads(4), parameter("seed", 42)],
+    parameters: &[parameter("rounds", 300).within(1, 1 << 24), threads(4), seed(42)],
     run,
 };
 

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use super::team::{side_by_side, threads};
 use crate::block::Block;
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -34,7 +34,7 @@ pub(super) const KERNEL: Kernel = Kernel {
         parameter("turns", 20_000).within(1, 1 << 32),
         threads(4),
         parameter("slots", 256).within(1, 1 << 16),
-        parameter("seed", 42),
+        seed(42),
     ],
     run,
 };

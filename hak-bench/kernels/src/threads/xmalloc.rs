@@ -14,7 +14,7 @@ use std::thread;
 
 use super::team::{self, threads};
 use crate::block::Block;
-use crate::kernel::{Group, Kernel, parameter};
+use crate::kernel::{Group, Kernel, parameter, seed};
 use crate::measure::{Measured, measure};
 use crate::random::Random;
 
@@ -24,11 +24,7 @@ pub(super) const KERNEL: Kernel = Kernel {
             seed 42) and hand them over in batches of 4096 to 2 threads that free them",
     group: Group::Threads,
     operation: "allocate and free",
-    parameters: &[
-        parameter("batches", 250).within(1, 1 << 32),
-        threads(4).within(2, 64),
-        parameter("seed", 42),
-    ],
+    parameters: &[parameter("batches", 250).within(1, 1 << 32), threads(4).within(2, 64), seed(42)],
     run,
 };
 
