@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use hak_bench_kernels::{MEASURED_SYMBOL, Outcome};
 
+use crate::children;
 use crate::failure::Failure;
 use crate::run;
 use crate::subjects::Subject;
@@ -41,7 +42,7 @@ pub(crate) struct Counted {
 
 /// An error where valgrind is not installed.
 pub(crate) fn find() -> Result<(), Failure> {
-    let found = Command::new("valgrind").arg("--version").output();
+    let found = children::output(Command::new("valgrind").arg("--version"));
     found.map(drop).map_err(|error| {
         let help = "install valgrind (Debian: apt-get install valgrind)";
         Failure::Failed(format!("could not start valgrind: {error}\nhelp: {help}"))

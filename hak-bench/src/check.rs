@@ -12,6 +12,7 @@ use indicatif::ProgressBar;
 
 use crate::asked::{self, Asked};
 use crate::callgrind;
+use crate::children;
 use crate::choice::Choice;
 use crate::counters::output::{Form, print};
 use crate::counters::table::rendered;
@@ -75,6 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     divided(&programs, &mut findings);
     let table = instructions(&kernels, &programs, args.limit, &progress, &mut findings);
     progress.finish_and_clear();
+    children::uninterrupted(": not all was checked")?;
     print(&table)?;
     findings.tell(kernels.len(), subjects.len(), !table.is_empty())
 }

@@ -2,6 +2,7 @@
 
 use hak_bench_kernels::Listed;
 
+use crate::children;
 use crate::failure::Failure;
 use crate::peers::{PEERS, Peer};
 use crate::subjects::{self, Kernels};
@@ -76,9 +77,7 @@ pub(crate) fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'
 fn listed(peer: &'static Peer, kernels: Kernels) -> Result<Vec<Listed>, Failure> {
     let subjects = subjects::ready(&[peer], kernels)?;
     let [subject] = subjects.as_slice() else { return Ok(Vec::new()) };
-    let output = subject
-        .command()
-        .output()
+    let output = children::output(&mut subject.command())
         .map_err(|error| Failure::could_not(format!("start {}", subject.path.display()), error))?;
     Listed::parse(&String::from_utf8_lossy(&output.stdout)).map_err(Failure::Failed)
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use signal_hook::low_level::signal_name;
+
 /// Says what, where and how to mend it.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -10,6 +12,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// What was asked for did not work.
     Failed(String),
+    /// A signal came, of this number.
+    Interrupted(i32, String),
 }
 
 impl Failure {
@@ -18,17 +22,26 @@ impl Failure {
         Failure::Failed(format!("could not {what}: {error}"))
     }
 
+    /// A signal came; what is told says what became of the work.
+    pub(crate) fn interrupted(signal: i32, told: &str) -> Failure {
+        let name = signal_name(signal).map_or("a signal".to_owned(), str::to_owned);
+        Failure::Interrupted(signal, format!("interrupted by {name}{told}"))
+    }
+
+    /// That of a shell where a signal came.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Usage(_) => 2,
             Failure::Failed(_) => 1,
+            Failure::Interrupted(signal, _) => u8::try_from(128 + signal).unwrap_or(1),
         }
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        let (Failure::Usage(message) | Failure::Failed(message)) = self;
+        let (Failure::Usage(message) | Failure::Failed(message) | Failure::Interrupted(_, message)) =
+            self;
         formatter.write_str(message)
     }
 }

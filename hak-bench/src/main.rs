@@ -7,6 +7,7 @@
 //! | `choice.rs` | which kernels and peers are meant |
 //! | `subjects.rs`, `run.rs` | builds a peer's program; runs one once |
 //! | `preload.rs` | programs in C, each on libraries that are preloaded |
+//! | `children.rs` | processes that are started, and signals that end them |
 //! | `session.rs` | a comparison, from its kernels and subjects to its results |
 //! | `rounds.rs` | every kernel on every peer, in turns, round by round |
 //! | `counters.rs`, `plan.rs` | counts on a simulated processor: of a kernel, of a plan's steps |
@@ -38,6 +39,7 @@ use subjects::Subject;
 mod asked;
 mod callgrind;
 mod check;
+mod children;
 mod choice;
 mod counters;
 mod failure;
@@ -61,16 +63,11 @@ mod terminal;
 mod text;
 
 fn main() -> ExitCode {
-    let done = match Options::parse().command {
-        options::Command::List => list(),
-        options::Command::Run(run) => measure(&run),
-        options::Command::Preload(run) => preload::run(&run).and_then(|it| put(&it, &run.output)),
-        options::Command::Counters(args) => counters::run(&args),
-        options::Command::Plan(args) => plan::run(&args),
-        options::Command::Check(args) => check::run(&args),
-        options::Command::Show(show) => load(&show.results).and_then(|it| put(&it, &show.output)),
-    };
-    match done {
+    let command = Options::parse().command;
+    // What only shows starts nothing, and ends where a signal comes as any program does.
+    let shows = matches!(command, options::Command::Show(_));
+    let listens = if shows { Ok(()) } else { children::listen() };
+    match listens.and_then(|()| carry_out(command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("error: {failure}");
@@ -79,12 +76,47 @@ fn main() -> ExitCode {
     }
 }
 
+fn carry_out(command: options::Command) -> Result<(), Failure> {
+    let done = match command {
+        options::Command::List => list(),
+        options::Command::Run(run) => measure(&run).and_then(|it| finish(&it, &run.output)),
+        options::Command::Preload(run) => {
+            preload::run(&run).and_then(|it| finish(&it, &run.output))
+        }
+        options::Command::Counters(args) => counters::run(&args),
+        options::Command::Plan(args) => plan::run(&args),
+        options::Command::Check(args) => check::run(&args),
+        options::Command::Show(show) => load(&show.results).and_then(|it| put(&it, &show.output)),
+    };
+    match done {
+        // What else failed did so for that reason.
+        Err(Failure::Usage(_) | Failure::Failed(_)) => {
+            children::uninterrupted(": nothing was measured").and(done)
+        }
+        done => done,
+    }
+}
+
+/// Shows and writes what there is; then tells where it is not what was asked for.
+fn finish(results: &Results, output: &Output) -> Result<(), Failure> {
+    let done = put(results, output);
+    if results.rounds_asked.is_some() {
+        let failed = done.as_ref().err().map_or(String::new(), |failure| format!("\n{failure}"));
+        children::uninterrupted(&format!(": {}{failed}", results.rounds_told()))?;
+    }
+    done?;
+    match results.any() {
+        true => Ok(()),
+        false => Err(Failure::Failed("nothing was measured: every run failed".to_owned())),
+    }
+}
+
 fn list() -> Result<(), Failure> {
     let kernels = terminal::list(&choice::all_kernels()?, peers::PEERS);
     show(&(kernels + &preload::list()))
 }
 
-fn measure(run: &options::Run) -> Result<(), Failure> {
+fn measure(run: &options::Run) -> Result<Results, Failure> {
     run.output.check(Reached::Linked)?;
     let commit = session::commit();
     let choice = Choice::of(&run.kernels, &run.peers)?;
@@ -104,7 +136,7 @@ fn measure(run: &options::Run) -> Result<(), Failure> {
         peers: peers(&choice, &subjects, &versions)?,
         subjects,
     };
-    put(&session.run(run, "run")?, &run.output)
+    session.run(run, "run")
 }
 
 fn peers(

@@ -120,9 +120,10 @@ impl Table {
 }
 
 fn run(results: &Results, _: &[Comparison]) -> String {
-    let Results { machine, compiler, commit, command, rounds, .. } = results;
+    let Results { machine, compiler, commit, command, .. } = results;
+    let rounds = results.rounds_told();
     format!(
-        "{machine}; {compiler}; commit {commit}; {rounds} rounds.\n\n    \
+        "{machine}; {compiler}; commit {commit}; {rounds}.\n\n    \
          cargo run --release -p hak-bench -- {command}\n"
     )
 }

@@ -137,11 +137,8 @@ impl Output {
         }
         self.markdown.as_deref().map_or(Ok(()), |path| {
             let text = markdown::read(path)?;
-            markdown::check(&text, reached).map_err(|failure| match failure {
-                Failure::Usage(why) | Failure::Failed(why) => {
-                    Failure::Usage(format!("{}: {why}", path.display()))
-                }
-            })
+            markdown::check(&text, reached)
+                .map_err(|why| Failure::Usage(format!("{}: {why}", path.display())))
         })
     }
 }

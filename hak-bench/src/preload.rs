@@ -136,7 +136,9 @@ mod tests {
     fn taken(folder: &tempfile::TempDir, script: &str) -> Vec<Taken> {
         let subjects = [subject(folder, &[("MARK", "1")]), subject(folder, &[("MARK", "2")])];
         let tasks = [task(folder, script)];
-        rounds::all(&Plan { tasks: &tasks, subjects: &subjects, rounds: 2 }).remove(0)
+        rounds::all(&Plan { tasks: &tasks, subjects: &subjects, rounds: 2 }, &|| false)
+            .taken
+            .remove(0)
     }
 
     #[test]

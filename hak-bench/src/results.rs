@@ -23,10 +23,29 @@ pub(crate) struct Results {
     pub(crate) reached: Reached,
     /// How often each kernel ran on each peer.
     pub(crate) rounds: usize,
+    /// How often it should have, where the run was interrupted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rounds_asked: Option<usize>,
     /// Each allocator, in the order of the tables.
     pub(crate) peers: Vec<Peer>,
     /// Each kernel, in the order of the tables.
     pub(crate) kernels: Vec<Kernel>,
+}
+
+impl Results {
+    /// How many rounds there are, and of how many.
+    pub(crate) fn rounds_told(&self) -> String {
+        let rounds = |count| format!("{count} round{}", if count == 1 { "" } else { "s" });
+        match self.rounds_asked {
+            Some(asked) => format!("interrupted after {} of {}", self.rounds, rounds(asked)),
+            None => rounds(self.rounds),
+        }
+    }
+
+    /// Whether any run of any peer came to an end.
+    pub(crate) fn any(&self) -> bool {
+        self.kernels.iter().flat_map(|kernel| &kernel.rows).any(|row| !row.samples.is_empty())
+    }
 }
 
 /// How the allocators come into what is run.

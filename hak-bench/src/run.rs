@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use hak_bench_kernels::Outcome;
 use wait_timeout::ChildExt;
 
+use crate::children::{self, Running};
 use crate::results::Resident;
 use crate::subjects::Subject;
 
@@ -27,37 +28,32 @@ pub(crate) fn run(subject: &Subject, arguments: &[String]) -> Result<Outcome, St
 
 /// Runs a command that becomes a subject which runs a kernel once.
 pub(crate) fn outcome(command: &mut Command, limit: Duration) -> Result<Outcome, String> {
-    let mut child = start(command)?;
-    finish(&mut child, limit)
+    finish(start(command)?, limit)
 }
 
 /// Runs a kernel once and watches the memory that is resident.
 pub(crate) fn watch(subject: &Subject, arguments: &[String]) -> Result<Vec<Resident>, String> {
-    let mut child = start(subject.command().args(arguments))?;
-    let (stop, watcher) = watcher(child.id());
-    let outcome = finish(&mut child, LIMIT);
+    let running = start(subject.command().args(arguments))?;
+    let (stop, watcher) = watcher(running.child.id());
+    let outcome = finish(running, LIMIT);
     // The watcher waits for this alone.
     drop(stop);
     let readings = watcher.join().map_err(|_| "the watching thread ended early")?;
     outcome.map(|_| readings)
 }
 
-fn start(command: &mut Command) -> Result<Child, String> {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
+fn start(command: &mut Command) -> Result<Running, String> {
+    let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    children::start(command)
         .map_err(|error| format!("could not start {}: {error}", command.get_program().display()))
 }
 
 /// What a subject prints fits in a pipe: it need not be read while the subject runs.
-fn finish(child: &mut Child, limit: Duration) -> Result<Outcome, String> {
+fn finish(mut running: Running, limit: Duration) -> Result<Outcome, String> {
+    let child = &mut running.child;
     let status = child.wait_timeout(limit).map_err(|error| format!("could not wait: {error}"))?;
     let Some(status) = status else {
-        // It may have ended meanwhile, which is as good.
-        let _ = child.kill();
-        let _ = child.wait();
+        running.end();
         return Err(format!("did not end within {} s", limit.as_secs()));
     };
     let (said, complained) = (text(child.stdout.take()), text(child.stderr.take()));

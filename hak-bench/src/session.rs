@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::children;
 use crate::failure::Failure;
 use crate::machine;
 use crate::options;
@@ -21,14 +22,19 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Runs every kernel on every subject, round by round, and one subject twice: the control.
+    /// Runs every kernel on every subject, round by round, and one subject twice: the control. A
+    /// failure where it is interrupted before a round is whole.
     pub(crate) fn run(self, asked: &options::Run, command: &str) -> Result<Results, Failure> {
         let Session { reached, commit, tasks, peers, mut subjects } = self;
         let twin = asked.control(subjects.iter().map(|subject| &*subject.name));
         subjects.push(subjects[twin].again()?);
         let rounds = usize::from(asked.rounds);
-        let taken = rounds::all(&Plan { tasks: &tasks, subjects: &subjects, rounds });
-        let kernels = tasks.into_iter().zip(taken);
+        let plan = Plan { tasks: &tasks, subjects: &subjects, rounds };
+        let done = rounds::all(&plan, &|| children::interruption().is_some());
+        if done.rounds == 0 {
+            children::uninterrupted(" before a round was whole: nothing was measured")?;
+        }
+        let kernels = tasks.into_iter().zip(done.taken);
         Ok(Results {
             schema: SCHEMA,
             machine: machine::describe(),
@@ -36,7 +42,8 @@ impl Session {
             commit,
             command: asked.command(command),
             reached,
-            rounds,
+            rounds: done.rounds,
+            rounds_asked: done.interrupted.then_some(rounds),
             peers,
             kernels: kernels.map(|(task, taken)| rows(task, &subjects, twin, taken)).collect(),
         })
@@ -65,10 +72,9 @@ fn rows(task: Task, subjects: &[Subject], twin: usize, mut taken: Vec<Taken>) ->
 
 /// The tree's commit, as git tells it.
 pub(crate) fn commit() -> String {
-    let git = Command::new("git")
-        .current_dir(subjects::root())
-        .args(["describe", "--always", "--dirty", "--exclude=*"])
-        .output();
+    let mut git = Command::new("git");
+    git.current_dir(subjects::root()).args(["describe", "--always", "--dirty", "--exclude=*"]);
+    let git = children::output(&mut git);
     let said = git.ok().filter(|output| output.status.success());
     let said = said.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     said.unwrap_or_else(|| "unknown".to_owned())

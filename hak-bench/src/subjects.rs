@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use cargo_metadata::{Message, MetadataCommand};
+use cargo_metadata::{Message, Metadata, MetadataCommand};
 use indicatif::ProgressBar;
 
+use crate::children;
 use crate::failure::Failure;
 use crate::peers::Peer;
 
@@ -111,14 +112,24 @@ fn folder(kernels: Kernels) -> Result<PathBuf, Failure> {
 
 /// A folder for what is built here, in cargo's.
 pub(crate) fn bench_folder(name: &str) -> Result<PathBuf, Failure> {
-    let metadata =
-        MetadataCommand::new().current_dir(root()).no_deps().exec().map_err(|error| {
-            Failure::Failed(format!("cargo does not tell where it builds: {error}"))
-        })?;
+    let metadata = metadata(MetadataCommand::new().no_deps()).map_err(|error| {
+        Failure::Failed(format!("cargo does not tell where it builds: {error}"))
+    })?;
     let folder = metadata.target_directory.join("hak-bench").join(name).into_std_path_buf();
     let made = fs::create_dir_all(&folder);
     made.map_err(|error| Failure::could_not(format!("make {}", folder.display()), error))?;
     Ok(folder)
+}
+
+/// What cargo tells of the workspace. An error says why it does not.
+pub(crate) fn metadata(asked: &mut MetadataCommand) -> Result<Metadata, String> {
+    let mut command = asked.current_dir(root()).cargo_command();
+    let output = children::output(&mut command).map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+    }
+    MetadataCommand::parse(String::from_utf8_lossy(&output.stdout))
+        .map_err(|error| error.to_string())
 }
 
 /// Variables as a subject has them.
@@ -155,12 +166,12 @@ pub(crate) enum NotBuilt {
 /// The programs that a `cargo build` in the workspace made, by their names.
 pub(crate) fn cargo_build(arguments: &[&str]) -> Result<Vec<(String, PathBuf)>, NotBuilt> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
+    let mut command = Command::new(cargo);
+    command
         .current_dir(root())
         .args(["build", "--message-format", "json-render-diagnostics"])
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
+        .args(arguments);
+    let output = children::output(&mut command)
         .map_err(|error| NotBuilt::NotStarted(Failure::could_not("start cargo", error)))?;
     if !output.status.success() {
         return Err(NotBuilt::Said(String::from_utf8_lossy(&output.stderr).into_owned()));

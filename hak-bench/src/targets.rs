@@ -92,6 +92,7 @@ mod tests {
             command: text(),
             reached: Reached::Preloaded,
             rounds: 1,
+            rounds_asked: None,
             peers: vec![peer("system", PeerKind::System), peer("hak-general", PeerKind::Hak)],
             kernels,
         }

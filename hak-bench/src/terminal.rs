@@ -50,7 +50,8 @@ pub(crate) fn report(results: &Results) -> String {
     if results.reached == Reached::Preloaded {
         push(&mut text, targets(&comparisons));
     }
-    push(&mut text, format!("{}, {}", results.machine, results.compiler));
+    let Results { machine, compiler, .. } = results;
+    push(&mut text, format!("{machine}, {compiler}, {}", results.rounds_told()));
     text
 }
 

@@ -4,6 +4,7 @@ use indicatif::ProgressBar;
 
 use crate::asked::Asked;
 use crate::callgrind::{self, Counted, Events, Limit};
+use crate::children;
 use crate::counters::several_threads;
 use crate::failure::Failure;
 use crate::peers::Peer;
@@ -114,6 +115,7 @@ pub(crate) fn all(
         }
     }
     progress.finish_and_clear();
+    children::uninterrupted(": not all was counted")?;
     Ok(Taken {
         about: format!("{}: {}", arguments.join(" "), asked.kernel.about),
         operation: asked.kernel.operation.clone(),

@@ -10,13 +10,16 @@ use crate::spread::CONFIDENCE;
 
 /// The top of the page.
 pub(crate) fn header(results: &Results) -> Markup {
-    let Results { machine, compiler, commit, command, rounds, peers, kernels, .. } = results;
+    let Results { machine, compiler, commit, command, peers, kernels, .. } = results;
     let lead = format!(
-        "{} on {}, in {}. Each run is a process of its own, and in every round every allocator has \
+        "{} on {}, {}. Each run is a process of its own, and in every round every allocator has \
          its turn on every kernel.",
         counted(kernels.len(), "kernel"),
         counted(peers.len(), "allocator"),
-        counted(*rounds, "round"),
+        match results.rounds_asked {
+            None => format!("in {}", results.rounds_told()),
+            Some(_) => results.rounds_told(),
+        },
     );
     html! {
         header {

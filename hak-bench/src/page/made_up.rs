@@ -68,6 +68,7 @@ pub(crate) fn results() -> Results {
         command: "run --rounds 9 --html made-up.html".to_owned(),
         reached: Reached::Linked,
         rounds: ROUNDS,
+        rounds_asked: None,
         peers: PEERS.map(peer).to_vec(),
         kernels,
     }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::{Bundled, PEERS, Peer, Told};
 use crate::failure::Failure;
 use crate::results::PeerKind;
-use crate::subjects::{PACKAGE, root};
+use crate::subjects::{PACKAGE, metadata, root};
 
 /// The versions of all packages that cargo has locked.
 #[derive(Debug)]
@@ -125,12 +125,11 @@ fn described(metadata: &str) -> &str {
 
 /// The folder of a package's sources, which cargo has once the peer is built.
 fn folder(package: &str, feature: &str) -> Option<PathBuf> {
-    let metadata = MetadataCommand::new()
-        .current_dir(root())
+    let mut asked = MetadataCommand::new();
+    asked
         .features(CargoOpt::SomeFeatures(vec![format!("{PACKAGE}/{feature}")]))
-        .other_options(["--locked", "--filter-platform", "host-tuple"].map(str::to_owned))
-        .exec()
-        .ok()?;
+        .other_options(["--locked", "--filter-platform", "host-tuple"].map(str::to_owned));
+    let metadata = metadata(&mut asked).ok()?;
     let package = metadata.packages.iter().find(|found| *found.name == package)?;
     package.manifest_path.parent().map(|folder| folder.as_std_path().to_owned())
 }

@@ -10,6 +10,7 @@ use fastrand::Rng;
 
 use super::ENVIRONMENT;
 use super::inputs::Words;
+use crate::children;
 use crate::failure::Failure;
 
 /// Files of the tree.
@@ -70,24 +71,21 @@ pub(super) fn import(git: &Path, repository: &Path, stream: &str) -> Result<(), 
     };
     let command = || {
         let mut command = Command::new(git);
-        command.envs(ENVIRONMENT).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.envs(ENVIRONMENT);
         command
     };
-    let made = command().args(["init", "-q", "--bare"]).arg(repository).output();
+    let made = children::output(command().args(["init", "-q", "--bare"]).arg(repository));
     let made = made.map_err(could_not)?;
     if !made.status.success() {
         return Err(failed(&made.stderr));
     }
-    let mut import = command()
-        .arg("-C")
-        .arg(repository)
-        .args(["fast-import", "--quiet"])
-        .stdin(Stdio::piped())
-        .spawn()
-        .map_err(could_not)?;
+    let mut import = command();
+    import.arg("-C").arg(repository).args(["fast-import", "--quiet"]);
+    import.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut import = children::start(&mut import).map_err(could_not)?;
     // Where git does not read all of it, it says why.
-    let written = import.stdin.take().map(|mut input| input.write_all(stream.as_bytes()));
-    let imported = import.wait_with_output().map_err(could_not)?;
+    let written = import.child.stdin.take().map(|mut input| input.write_all(stream.as_bytes()));
+    let imported = import.output().map_err(could_not)?;
     match written {
         Some(Ok(())) if imported.status.success() => Ok(()),
         _ => Err(failed(&imported.stderr)),

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use hak_bench_kernels::Listed;
 
+use crate::children;
 use crate::failure::Failure;
 use crate::subjects::root;
 
@@ -17,8 +18,9 @@ const FLAGS: [&str; 5] = ["-std=gnu11", "-O2", "-fno-builtin", "-pthread", "-Wal
 pub(super) fn compile(folder: &Path) -> Result<PathBuf, Failure> {
     let program = folder.join("kernels");
     let sources = sources(&root().join("hak-bench/c"))?;
-    let output = Command::new("cc").args(FLAGS).arg("-o").arg(&program).args(&sources).output();
-    let output = output.map_err(|error| {
+    let mut command = Command::new("cc");
+    command.args(FLAGS).arg("-o").arg(&program).args(&sources);
+    let output = children::output(&mut command).map_err(|error| {
         let help = "Debian's package `gcc` has it, and hak-bench/peers/install installs it";
         Failure::Failed(format!("could not start cc: {error}\nhelp: {help}"))
     })?;
@@ -41,8 +43,7 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 /// The kernels that the program has.
 pub(super) fn list(program: &Path) -> Result<Vec<Listed>, Failure> {
-    let output = Command::new(program)
-        .output()
+    let output = children::output(&mut Command::new(program))
         .map_err(|error| Failure::could_not(format!("start {}", program.display()), error))?;
     Listed::parse(&String::from_utf8_lossy(&output.stdout)).map_err(Failure::Failed)
 }

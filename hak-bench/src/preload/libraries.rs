@@ -1,10 +1,11 @@
 //! The allocators as libraries: found, built, and tried before hours are spent.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use indicatif::ProgressBar;
 
+use crate::children;
 use crate::choice::unknown;
 use crate::failure::Failure;
 use crate::peers::{PEERS, Peer, Versions};
@@ -121,7 +122,7 @@ impl Installed {
     /// Of the package; only its name where the system has packages of another kind.
     fn version(&self) -> String {
         let query = ["--show", "--showformat=${Version}", self.package];
-        let output = Command::new("dpkg-query").args(query).stdin(Stdio::null()).output();
+        let output = children::output(Command::new("dpkg-query").args(query));
         let said = output.ok().filter(|output| output.status.success());
         let version = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
         format!("{} {}", self.package, version.as_deref().unwrap_or("(not from Debian)"))
@@ -202,7 +203,7 @@ impl Found {
 /// it does not find or cannot load.
 fn loaded(program: &Path, library: &Path) -> Result<Found, Failure> {
     let (name, value) = preload(Some(library))?;
-    let output = Command::new(program).arg("--allocator").env(name, value).output();
+    let output = children::output(Command::new(program).arg("--allocator").env(name, value));
     let Output { status, stdout, stderr } = output
         .map_err(|error| Failure::could_not(format!("start {}", program.display()), error))?;
     let complaint = String::from_utf8_lossy(&stderr).into_owned();
@@ -231,12 +232,12 @@ fn command() -> Result<PathBuf, Failure> {
 /// By `hak build`, which builds again only what has changed.
 fn build(peer: &Peer, hak: &Path, folder: &Path) -> Result<PathBuf, Failure> {
     let path = folder.join(format!("lib{}.so", peer.name));
-    let output = Command::new(hak)
+    let mut command = Command::new(hak);
+    command
         .current_dir(root())
         .args(["build", peer.spec.unwrap_or_default(), "--output"])
-        .arg(&path)
-        .stdin(Stdio::null())
-        .output()
+        .arg(&path);
+    let output = children::output(&mut command)
         .map_err(|error| Failure::could_not(format!("start {}", hak.display()), error))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

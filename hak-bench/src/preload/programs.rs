@@ -4,12 +4,13 @@ use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use hak_bench_kernels::{Group, Listed};
 use object::read::elf::ProgramHeader;
 
 use super::inputs::{self, Inputs};
+use crate::children;
 use crate::failure::Failure;
 use crate::rounds::Task;
 
@@ -211,7 +212,7 @@ impl Program {
 
     /// With a space before it; nothing where it is not told.
     fn version_of(&self, path: &Path) -> String {
-        let output = Command::new(path).arg(self.version).stdin(Stdio::null()).output();
+        let output = children::output(Command::new(path).arg(self.version));
         let said = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
         said.ok().and_then(|said| version_in(&said)).map_or(String::new(), |it| format!(" {it}"))
     }
