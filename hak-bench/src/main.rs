@@ -15,6 +15,7 @@
 //! | `asked.rs`, `callgrind.rs` | what is counted; counts one run of a peer's program |
 //! | `results.rs` | what a run found, as a file |
 //! | `spread.rs`, `summary.rs` | medians and their bounds; comparisons |
+//! | `notes.rs` | what has to be known beside the figures |
 //! | `targets.rs` | what hak shall reach beside preloaded libraries |
 //! | `terminal.rs`, `markdown.rs`, `page.rs` | the results as text, tables and pictures |
 //! | `failure.rs` | what can go wrong, and the exit code that it means |
@@ -46,6 +47,7 @@ mod failure;
 #[path = "../../examples/price_list/machine.rs"]
 mod machine;
 mod markdown;
+mod notes;
 mod options;
 mod page;
 mod peers;

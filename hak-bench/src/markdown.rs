@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::failure::Failure;
+use crate::notes;
 use crate::results::{Kernel, Peer, PeerKind, Reached, Results};
 use crate::summary::{self, Comparison, Overall, Standing};
 use crate::targets;
@@ -167,17 +168,19 @@ fn overall(results: &Results, comparisons: &[Comparison]) -> String {
 
 fn time(results: &Results, comparisons: &[Comparison]) -> String {
     let with_unit = |comparison: &Comparison, best: &Standing| {
-        let noise = comparison.noise.map_or("?".to_owned(), |it| format!("{:.0} %", it * 100.0));
+        let noise = comparison.noise.map_or("–".to_owned(), |it| format!("{:.0} %", it * 100.0));
         (vec![noise], format!("{} ns", nanoseconds(best.time.median)))
     };
-    by_kernel(
+    let table = by_kernel(
         results,
         comparisons,
         &["noise"],
         |it| it.best,
         with_unit,
         |standing| standing.to_best.map(|ratio| ratio.median),
-    )
+    );
+    let notes = notes::of(comparisons).into_iter().map(|note| format!("\n{}.\n", sentence(&note)));
+    notes.fold(table, |text, note| text + &note)
 }
 
 fn memory(results: &Results, comparisons: &[Comparison]) -> String {
@@ -242,6 +245,12 @@ fn by_kernel(
     table.0
 }
 
+/// With a capital letter.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 fn code(name: &str) -> String {
     format!("`{name}`")
 }
@@ -252,7 +261,8 @@ fn times(ratio: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reached, Table, filled_with};
+    use super::{Reached, Table, filled, filled_with};
+    use crate::summary::tests::rounds;
 
     fn tables() -> [(&'static str, String); 1] {
         [("time", "| new |\n".to_owned())]
@@ -283,6 +293,16 @@ mod tests {
         assert_eq!(message("<!-- table: tim -->\n<!-- end -->\n"), expected);
         let expected = "no line `<!-- end -->` follows `<!-- table: time -->`";
         assert_eq!(message("<!-- table: time -->\n"), expected);
+    }
+
+    #[test]
+    fn of_one_round_nothing_is_claimed() {
+        let results = rounds(1);
+        let page = "<!-- table: time -->\n<!-- end -->\n";
+        let page = filled(page, &results).unwrap();
+        assert!(page.contains("| `pair` | – |"), "{page}");
+        let why = "|\n\nOne round has no noise floor: no difference is claimed on 35 kernels.\n";
+        assert!(page.contains(why), "{page}");
     }
 
     #[test]

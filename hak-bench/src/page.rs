@@ -30,7 +30,7 @@ mod head;
 mod kernel;
 mod labels;
 #[cfg(test)]
-mod made_up;
+pub(crate) mod made_up;
 mod marks;
 mod resident;
 mod scatter;
@@ -106,6 +106,7 @@ fn kernels(group: &str, members: &[&Comparison]) -> Markup {
 mod tests {
     use super::{made_up, render};
     use crate::results::{PeerKind, Results};
+    use crate::summary::tests::rounds;
 
     /// Of the made-up results those of some peers.
     fn with(keep: impl Fn(&str, PeerKind) -> bool) -> Results {
@@ -152,7 +153,21 @@ mod tests {
         // On its kernel, and in the list of what did not run.
         assert_eq!(page.matches(reason).count(), 2);
         assert!(page.contains("35 of 36 kernels"));
-        assert!(page.contains("No noise floor"));
+        assert!(page.contains("The control failed: no difference is claimed."));
+    }
+
+    #[test]
+    fn of_one_round_nothing_is_claimed() {
+        let page = render(&rounds(1));
+        assert!(page.contains("36 kernels on 15 allocators, in 1 round."));
+        let why = "One round has no noise floor: no difference is claimed.";
+        assert_eq!(page.matches(why).count(), 35);
+        let noted = "One round has no noise floor: no difference is claimed on 35 kernels.";
+        assert_eq!(page.matches(noted).count(), 1);
+        for claim in ["faster", "level", "slower"] {
+            let claim = format!("<span class=\"verdict {claim}\">{claim}");
+            assert!(!page.contains(&claim), "{claim}");
+        }
     }
 
     #[test]

@@ -20,6 +20,13 @@ pub(crate) struct Standing<'a> {
     pub(crate) peak_to_leanest: Option<f64>,
 }
 
+impl Standing<'_> {
+    /// Whether its figures have bounds: there are none of a single one.
+    pub(crate) fn has_bounds(&self) -> bool {
+        self.row.samples.len() > 1
+    }
+}
+
 /// A kernel's peers that ran, the fastest first, and what is to be known to compare them.
 #[derive(Debug, Clone)]
 pub(crate) struct Comparison<'a> {
@@ -30,8 +37,26 @@ pub(crate) struct Comparison<'a> {
     /// The peer that is not hak's with the least peak.
     pub(crate) leanest: Option<&'a str>,
     /// How far the control's ratio to its twin may be from one, as a part of one. A smaller
-    /// difference is not claimed.
-    pub(crate) noise: Option<f64>,
+    /// difference is not claimed, and none where it is not known.
+    pub(crate) noise: Result<f64, NoNoise>,
+}
+
+/// Why a kernel has no noise floor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoNoise {
+    /// A single ratio does not tell how far others would be.
+    OneRound,
+    ControlFailed,
+}
+
+impl NoNoise {
+    /// In a few words.
+    pub(crate) fn why(self) -> &'static str {
+        match self {
+            NoNoise::OneRound => "one round has no noise floor",
+            NoNoise::ControlFailed => "the control failed",
+        }
+    }
 }
 
 impl<'a> Comparison<'a> {
@@ -128,11 +153,15 @@ impl Kernel {
     }
 
     /// See [`Comparison::noise`].
-    fn noise(&self) -> Option<f64> {
-        let twin = self.row(&self.control.of)?;
+    fn noise(&self) -> Result<f64, NoNoise> {
+        let twin = self.row(&self.control.of).ok_or(NoNoise::ControlFailed)?;
         let again = Sample::times(&self.control.samples);
-        let whole = !again.is_empty() && again.len() == twin.samples.len();
-        whole.then(|| ratios(&again, &twin.times()).distance_from_one())
+        match again.len() {
+            0 => Err(NoNoise::ControlFailed),
+            rounds if rounds != twin.samples.len() => Err(NoNoise::ControlFailed),
+            1 => Err(NoNoise::OneRound),
+            _ => Ok(ratios(&again, &twin.times()).distance_from_one()),
+        }
     }
 }
 
@@ -160,5 +189,36 @@ impl Row {
 impl Sample {
     fn times(samples: &[Sample]) -> Vec<f64> {
         samples.iter().map(|sample| sample.nanoseconds).collect()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::{Comparison, NoNoise, comparisons};
+    use crate::page::made_up;
+    use crate::results::Results;
+
+    /// Made-up results of so many rounds.
+    pub(crate) fn rounds(count: usize) -> Results {
+        let mut results = made_up::results();
+        results.rounds = count;
+        for kernel in &mut results.kernels {
+            kernel.rows.iter_mut().for_each(|row| row.samples.truncate(count));
+            kernel.control.samples.truncate(count);
+        }
+        results
+    }
+
+    #[test]
+    fn one_round_has_no_noise_floor() {
+        let noise = |count: usize, kernel: &str| {
+            let results = rounds(count);
+            let all = comparisons(&results);
+            let found = all.iter().find(|it| it.kernel.name == kernel);
+            found.map(|it: &Comparison| it.noise).unwrap()
+        };
+        assert_eq!(noise(1, "pair"), Err(NoNoise::OneRound));
+        assert!(noise(2, "pair").unwrap() > 0.0);
+        assert_eq!(noise(9, "mixed-32k"), Err(NoNoise::ControlFailed));
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn rows(comparisons: &[Comparison]) -> Vec<[String; 4]> {
         .max_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
     let mut rows = vec![row("time × best, geometric mean", MEAN_TIME, overall.to_best, "")];
     rows.extend(slowest.map(|(name, ratio, noise)| {
-        let noise = noise.map_or("unknown".to_owned(), |it| format!("{:.0} %", it * 100.0));
+        let noise = noise.map_or("–".to_owned(), |it| format!("{:.0} %", it * 100.0));
         row("time × best, slowest", MOST_TIME, ratio, &format!(" ({name}, noise {noise})"))
     }));
     rows.push(row("peak × leanest, geometric mean", MEAN_PEAK, overall.peak_to_leanest, ""));
@@ -110,7 +110,7 @@ mod tests {
             kernel("sort", &[sample(0.5, 200)], sample(1.0, 100)),
             kernel("perl", &[sample(1.2, 100)], sample(1.0, 100)),
         ];
-        let expected = [["0.77", "met"], ["1.20 (perl, noise 0 %)", "missed"], ["1.41", "missed"]];
+        let expected = [["0.77", "met"], ["1.20 (perl, noise –)", "missed"], ["1.41", "missed"]];
         assert_eq!(verdicts(kernels), expected);
     }
 

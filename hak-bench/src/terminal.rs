@@ -6,6 +6,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use hak_bench_kernels::Listed;
 
+use crate::notes;
 use crate::peers::Peer;
 use crate::results::{PeerKind, Reached, Results};
 use crate::spread::Spread;
@@ -50,6 +51,10 @@ pub(crate) fn report(results: &Results) -> String {
     if results.reached == Reached::Preloaded {
         push(&mut text, targets(&comparisons));
     }
+    let notes = notes::of(&comparisons);
+    if !notes.is_empty() {
+        push(&mut text, notes.join("\n"));
+    }
     let Results { machine, compiler, .. } = results;
     push(&mut text, format!("{machine}, {compiler}, {}", results.rounds_told()));
     text
@@ -64,8 +69,8 @@ fn kernel(comparison: &Comparison) -> String {
     let kernel = comparison.kernel;
     let mut text = format!("{}: {}\n", kernel.name, kernel.about);
     let noise = match comparison.noise {
-        Some(noise) => format!("noise floor {:.0} %", noise * 100.0),
-        None => "no noise floor: the control failed".to_owned(),
+        Ok(noise) => format!("noise floor {:.0} %", noise * 100.0),
+        Err(_) => "noise floor –".to_owned(),
     };
     let _ = writeln!(text, "ns per \"{}\"; {noise}", kernel.operation);
     let head = [
@@ -97,12 +102,16 @@ fn cells(comparison: &Comparison, standing: &Standing) -> Vec<String> {
     let Standing { peer, row, time, .. } = standing;
     let own = peer.kind == PeerKind::Hak && peer.name == comparison.kernel.own;
     let ratio = |ratio: Option<Spread>| ratio.map_or(String::new(), |it| times(it.median));
+    let bound = |time: f64| match standing.has_bounds() {
+        true => nanoseconds(time),
+        false => "–".to_owned(),
+    };
     let switches = row.median(|it| (it.voluntary_switches + it.involuntary_switches) as f64);
     vec![
         format!("{}{}", peer.name, if own { " *" } else { "" }),
         nanoseconds(time.median),
-        nanoseconds(time.low),
-        nanoseconds(time.high),
+        bound(time.low),
+        bound(time.high),
         ratio(standing.to_best),
         ratio(standing.to_system),
         format!("{:.1}", standing.peak / f64::from(1 << 20)),
@@ -161,5 +170,24 @@ pub(crate) fn nanoseconds(time: f64) -> String {
         ..10.0 => format!("{time:.2}"),
         10.0..100.0 => format!("{time:.1}"),
         _ => format!("{time:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::report;
+    use crate::summary::tests::rounds;
+
+    #[test]
+    fn of_one_round_nothing_is_claimed() {
+        let mut results = rounds(1);
+        results.kernels.truncate(1);
+        let report = report(&results);
+        assert!(report.contains("noise floor –\n"), "{report}");
+        let why = "one round has no noise floor: no difference is claimed\n";
+        assert_eq!(report.matches(why).count(), 1, "{report}");
+        let hak = report.lines().find(|line| line.starts_with(" hak-general *")).unwrap();
+        let cells: Vec<_> = hak.split_whitespace().collect();
+        assert_eq!(cells[3..5], ["–", "–"], "{hak}");
     }
 }

@@ -70,7 +70,7 @@ impl<'a> Row<'a> {
                 }
                 td.figure.main role="cell" { (or_dash(self.ratio.map(|ratio| ratio.median))) }
                 td.picture role="cell" aria-hidden="true" {
-                    @if let Some(ratio) = self.ratio { (axis.dot(ratio, *noise)) }
+                    @if let Some(ratio) = self.ratio { (axis.dot(ratio, noise.ok())) }
                 }
                 td.verdict role="cell" {
                     @match verdict {

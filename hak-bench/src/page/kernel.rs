@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use crate::markdown::sentence;
 use crate::page::bars::Track;
 use crate::page::figures::{Unit, grouped, mebibytes, number, percent, times};
 use crate::page::marks::Look;
@@ -43,8 +44,11 @@ fn verdict(comparison: &Comparison) -> Markup {
                     @let verdict = Verdict::of(ratio, *noise);
                     span.verdict.(verdict.word()) { (verdict.word()) }
                     " " b { (kernel.own) } ", its own spec, takes "
-                    b { (times(ratio.median)) } " (" (number(ratio.low)) "–" (number(ratio.high))
-                    ") the time of " b { (best.unwrap_or("the best")) } ", the fastest other. "
+                    b { (times(ratio.median)) }
+                    @if comparison.own().is_some_and(Standing::has_bounds) {
+                        " (" (number(ratio.low)) "–" (number(ratio.high)) ")"
+                    }
+                    " the time of " b { (best.unwrap_or("the best")) } ", the fastest other. "
                 },
                 None => {
                     "Its own spec, " b { (kernel.own) } ", has nothing to be compared with here. "
@@ -52,10 +56,10 @@ fn verdict(comparison: &Comparison) -> Markup {
             }
             span.floor {
                 @match noise {
-                    Some(noise) => {
+                    Ok(noise) => {
                         "Noise floor " (percent(*noise)) " (" (kernel.control.of) " beside itself)."
                     },
-                    None => "No noise floor: the control did not run. No difference is claimed.",
+                    Err(reason) => { (sentence(reason.why())) ": no difference is claimed." },
                 }
             }
         }
@@ -127,7 +131,10 @@ impl<'a> Bars<'a> {
         let look = Look::on(kernel, peer);
         let is = |name: &Option<&str>| *name == Some(peer.name.as_str());
         let (median, unit) = (self.unit.number(time.median), self.unit);
-        let bounds = format!("{}–{}", unit.number(time.low), unit.number(time.high));
+        let bounds = match standing.has_bounds() {
+            true => format!("{}–{}", unit.number(time.low), unit.number(time.high)),
+            false => "–".to_owned(),
+        };
         let ratio = to_best.map_or("–".to_owned(), |ratio| times(ratio.median));
         let told = format!("{}: {median} {} ({bounds}), {ratio} best", peer.name, unit.name);
         html! {
@@ -142,7 +149,7 @@ impl<'a> Bars<'a> {
                 td.figure.bounds role="cell" { (bounds) }
                 td.figure role="cell" { (ratio) }
                 td.picture.time role="cell" aria-hidden="true" title=(told)
-                    style=[self.time.style(self.best, *noise)]
+                    style=[self.time.style(self.best, noise.ok())]
                 {
                     (self.time.bar_with_whisker(*time))
                 }

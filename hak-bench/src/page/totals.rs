@@ -2,6 +2,8 @@
 
 use maud::{Markup, html};
 
+use crate::markdown::sentence;
+use crate::notes;
 use crate::page::bars::Track;
 use crate::page::figures::{counted, kibibytes, times};
 use crate::page::marks::Look;
@@ -57,6 +59,7 @@ pub(crate) fn section(totals: &[Total], comparisons: &[Comparison]) -> Markup {
         section #summary {
             h2 { "Summary" }
             (tiles(totals, comparisons))
+            @for note in notes::of(comparisons) { p.note { (sentence(&note)) "." } }
             @if totals.is_empty() {
                 p.note {
                     "No kernel ran on an allocator that is not hak’s: there is nothing to compare "
@@ -102,6 +105,7 @@ fn tiles(totals: &[Total], comparisons: &[Comparison]) -> Markup {
                 }
                 span {
                     "than the fastest other allocator on so many kernels; level is within the noise"
+                    @if tally(Verdict::Unknown) > 0 { ", unknown without a noise floor" }
                 }
             }
         }

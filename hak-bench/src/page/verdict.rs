@@ -1,6 +1,7 @@
 //! What is claimed of a ratio.
 
 use crate::spread::Spread;
+use crate::summary::NoNoise;
 
 /// How a peer's time compares with the best peer's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,8 +20,8 @@ impl Verdict {
 
     /// Of a ratio and the noise floor of its kernel. A difference is claimed where the ratio is
     /// further from one than the noise, and its bounds do not have one between them.
-    pub(crate) fn of(ratio: Spread, noise: Option<f64>) -> Verdict {
-        let Some(noise) = noise else { return Verdict::Unknown };
+    pub(crate) fn of(ratio: Spread, noise: Result<f64, NoNoise>) -> Verdict {
+        let Ok(noise) = noise else { return Verdict::Unknown };
         if ratio.high < 1.0 && 1.0 - ratio.median > noise {
             Verdict::Faster
         } else if ratio.low > 1.0 && ratio.median - 1.0 > noise {
@@ -45,27 +46,28 @@ impl Verdict {
 mod tests {
     use super::Verdict;
     use crate::spread::Spread;
+    use crate::summary::NoNoise;
 
-    fn verdict(low: f64, median: f64, high: f64, noise: Option<f64>) -> Verdict {
+    fn verdict(low: f64, median: f64, high: f64, noise: Result<f64, NoNoise>) -> Verdict {
         Verdict::of(Spread { median, low, high }, noise)
     }
 
     #[test]
     fn a_difference_is_larger_than_the_noise() {
-        assert_eq!(verdict(0.85, 0.90, 0.95, Some(0.05)), Verdict::Faster);
-        assert_eq!(verdict(0.85, 0.90, 0.95, Some(0.15)), Verdict::Level);
-        assert_eq!(verdict(1.05, 1.10, 1.15, Some(0.05)), Verdict::Slower);
-        assert_eq!(verdict(1.05, 1.10, 1.15, Some(0.15)), Verdict::Level);
+        assert_eq!(verdict(0.85, 0.90, 0.95, Ok(0.05)), Verdict::Faster);
+        assert_eq!(verdict(0.85, 0.90, 0.95, Ok(0.15)), Verdict::Level);
+        assert_eq!(verdict(1.05, 1.10, 1.15, Ok(0.05)), Verdict::Slower);
+        assert_eq!(verdict(1.05, 1.10, 1.15, Ok(0.15)), Verdict::Level);
     }
 
     #[test]
     fn a_difference_is_sure_to_be_there() {
-        assert_eq!(verdict(0.85, 0.90, 1.01, Some(0.05)), Verdict::Level);
-        assert_eq!(verdict(0.99, 1.10, 1.15, Some(0.05)), Verdict::Level);
+        assert_eq!(verdict(0.85, 0.90, 1.01, Ok(0.05)), Verdict::Level);
+        assert_eq!(verdict(0.99, 1.10, 1.15, Ok(0.05)), Verdict::Level);
     }
 
     #[test]
     fn nothing_is_claimed_without_a_noise_floor() {
-        assert_eq!(verdict(0.1, 0.1, 0.1, None), Verdict::Unknown);
+        assert_eq!(verdict(0.1, 0.1, 0.1, Err(NoNoise::OneRound)), Verdict::Unknown);
     }
 }
