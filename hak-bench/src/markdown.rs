@@ -225,21 +225,22 @@ fn by_kernel(
             continue;
         };
         let (columns, figure) = figures(comparison, best);
-        let cell = |standing: Option<&Standing>| match standing.and_then(&ratio) {
-            Some(ratio)
-                if standing.is_some_and(|it| it.peer.kind == PeerKind::Hak && ratio <= 1.0) =>
+        let cell = |peer: &str| match comparison.standing(peer).map(|it| (it, ratio(it))) {
+            Some((standing, Some(ratio)))
+                if standing.peer.kind == PeerKind::Hak && ratio <= 1.0 =>
             {
                 format!("**{}**", times(ratio))
             }
-            Some(ratio) => times(ratio),
-            None => "failed".to_owned(),
+            Some((_, Some(ratio))) => times(ratio),
+            None if comparison.kernel.row(peer).is_some() => "failed".to_owned(),
+            _ => "–".to_owned(),
         };
         let mut row = vec![code(&comparison.kernel.name)];
         row.extend(columns);
         row.extend([code(&best.peer.name), figure]);
-        let own = comparison.kernel.own.trim_start_matches("hak-");
-        row.push(format!("{} ({own})", cell(comparison.own())));
-        row.extend(results.peers.iter().map(|peer| cell(comparison.standing(&peer.name))));
+        let own = &comparison.kernel.own;
+        row.push(format!("{} ({})", cell(own), own.trim_start_matches("hak-")));
+        row.extend(results.peers.iter().map(|peer| cell(&peer.name)));
         table.row(&row);
     }
     table.0
@@ -303,6 +304,25 @@ mod tests {
         assert!(page.contains("| `pair` | – |"), "{page}");
         let why = "|\n\nOne round has no noise floor: no difference is claimed on 35 kernels.\n";
         assert!(page.contains(why), "{page}");
+    }
+
+    #[test]
+    fn who_was_not_asked_for_has_not_failed() {
+        let mut results = rounds(9);
+        results.kernels.retain(|kernel| kernel.name == "ring");
+        let kernel = &mut results.kernels[0];
+        kernel.own = "hak-parallel".to_owned();
+        kernel.rows.retain(|row| row.peer != "rusty");
+        let page = filled("<!-- table: time -->\n<!-- end -->\n", &results).unwrap();
+        let row = page.lines().find(|line| line.starts_with("| `ring` |")).unwrap();
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let of = |peer: &str| {
+            let place = results.peers.iter().position(|it| it.name == peer).unwrap();
+            cells[6 + place]
+        };
+        assert_eq!((cells[5], of("rusty"), of("jemalloc")), ("– (parallel)", "–", "failed"));
+        let note = "The own spec of ring was not among the peers: hak-parallel.\n";
+        assert!(page.contains(note), "{page}");
     }
 
     #[test]

@@ -4,7 +4,21 @@ use crate::summary::{Comparison, NoNoise};
 
 /// Sentences without their ends, one for each matter; none where all is as it should be.
 pub(crate) fn of(comparisons: &[Comparison]) -> Vec<String> {
-    noise(comparisons).collect()
+    noise(comparisons).chain(own(comparisons)).collect()
+}
+
+/// Own specs that nobody asked for.
+fn own(comparisons: &[Comparison]) -> impl Iterator<Item = String> {
+    let mut missing: Vec<(&str, Vec<&str>)> = Vec::new();
+    for kernel in comparisons.iter().filter(|it| !it.own_is_asked_for()).map(|it| it.kernel) {
+        match missing.iter_mut().find(|(own, _)| *own == kernel.own) {
+            Some((_, kernels)) => kernels.push(&kernel.name),
+            None => missing.push((&kernel.own, vec![&kernel.name])),
+        }
+    }
+    missing.into_iter().map(|(own, kernels)| {
+        format!("the own spec of {} was not among the peers: {own}", listed(&kernels))
+    })
 }
 
 /// Where there is no noise floor.
@@ -37,6 +51,17 @@ mod tests {
     use crate::page::made_up;
     use crate::summary::comparisons;
     use crate::summary::tests::rounds;
+
+    #[test]
+    fn an_own_spec_that_is_not_among_the_peers_is_named() {
+        let mut results = rounds(9);
+        results.kernels.retain(|kernel| ["list", "web", "tokio"].contains(&&*kernel.name));
+        for kernel in &mut results.kernels {
+            kernel.rows.retain(|row| row.peer != "hak-web");
+        }
+        let told = "the own spec of tokio, web was not among the peers: hak-web";
+        assert_eq!(of(&comparisons(&results)), [told]);
+    }
 
     #[test]
     fn no_noise_floor_is_told_with_its_reason() {

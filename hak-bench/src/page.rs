@@ -171,6 +171,25 @@ mod tests {
     }
 
     #[test]
+    fn an_own_spec_that_was_not_asked_for_has_not_failed() {
+        let results = with(|peer, _| peer != "hak-web");
+        let page = render(&results);
+        let told = "Its own spec, <b>hak-web</b>, was not among the allocators.";
+        assert_eq!(page.matches(told).count(), 3);
+        let noted = "The own spec of json, tokio, web was not among the peers: hak-web.";
+        assert!(page.contains(noted) && !page.contains(">not run<"));
+        let mut failed = made_up::results();
+        for row in failed.kernels.iter_mut().flat_map(|kernel| &mut kernel.rows) {
+            if row.peer == "hak-web" {
+                row.samples.clear();
+            }
+        }
+        let page = render(&failed);
+        assert_eq!(page.matches("Its own spec, <b>hak-web</b>, did not run.").count(), 3);
+        assert!(!page.contains("was not among") && page.contains(">not run<"));
+    }
+
+    #[test]
     fn text_is_no_markup() {
         const TEXT: &str = "<script>alert(\"1\")</script>&'";
         let mut results = made_up::results();

@@ -98,6 +98,11 @@ impl<'a> Comparison<'a> {
         self.standings.iter().find(|standing| standing.peer.name == peer)
     }
 
+    /// Whether the hak peer whose spec is meant for this kernel is among the peers.
+    pub(crate) fn own_is_asked_for(&self) -> bool {
+        self.kernel.row(&self.kernel.own).is_some()
+    }
+
     /// The hak peer whose spec is meant for this kernel.
     pub(crate) fn own(&self) -> Option<&Standing<'a>> {
         self.standing(&self.kernel.own)

@@ -25,12 +25,16 @@ pub(crate) fn rows(comparisons: &[Comparison]) -> Vec<[String; 4]> {
         row("time × best, slowest", MOST_TIME, ratio, &format!(" ({name}, noise {noise})"))
     }));
     rows.push(row("peak × leanest, geometric mean", MEAN_PEAK, overall.peak_to_leanest, ""));
-    let missing = comparisons.iter().filter(|it| it.own().is_none()).count();
-    if missing > 0 {
-        let of = format!("{missing} of {}", comparisons.len());
-        let row = ["programs without figures of it", "0", of.as_str(), "missed"];
-        rows.push(row.map(str::to_owned));
-    }
+    let without = comparisons.iter().filter(|it| it.own().is_none());
+    let (failed, not_asked_for): (Vec<_>, Vec<_>) = without.partition(|it| it.own_is_asked_for());
+    let mut missing = |what: &str, limit: &str, count: usize, verdict: &str| {
+        if count > 0 {
+            let of = format!("{count} of {}", comparisons.len());
+            rows.push([what, limit, &of, verdict].map(str::to_owned));
+        }
+    };
+    missing("programs without figures of it", "0", failed.len(), "missed");
+    missing("programs whose own spec is no peer", "–", not_asked_for.len(), "–");
     rows
 }
 
@@ -124,5 +128,16 @@ mod tests {
         assert_eq!(verdicts[..3].iter().map(|it| &it[1]).collect::<Vec<_>>(), ["met"; 3]);
         assert_eq!(verdicts[3], ["1 of 2", "missed"]);
         assert!(super::rows(&[]).is_empty());
+    }
+
+    #[test]
+    fn what_nobody_asked_for_is_not_missed() {
+        let mut kernels = vec![
+            kernel("sort", &[sample(1.0, 100)], sample(1.0, 100)),
+            kernel("perl", &[sample(1.0, 100)], sample(1.0, 100)),
+        ];
+        kernels[1].own = "hak-batch".to_owned();
+        let verdicts = verdicts(kernels);
+        assert_eq!((verdicts.len(), &verdicts[3]), (4, &["1 of 2".to_owned(), "–".to_owned()]));
     }
 }

@@ -60,7 +60,8 @@ impl<'a> Row<'a> {
     }
 
     fn markup(&self, axis: Axis) -> Markup {
-        let Comparison { kernel, best, noise, .. } = self.comparison;
+        let comparison = self.comparison;
+        let Comparison { kernel, best, noise, .. } = comparison;
         let verdict = self.ratio.map(|ratio| Verdict::of(ratio, *noise));
         let or_dash = |ratio: Option<f64>| ratio.map_or("–".to_owned(), times);
         html! {
@@ -75,7 +76,10 @@ impl<'a> Row<'a> {
                 td.verdict role="cell" {
                     @match verdict {
                         Some(verdict) => span.verdict.(verdict.word()) { (verdict.word()) },
-                        None => "not run",
+                        None if comparison.own_is_asked_for() && comparison.own().is_none() => {
+                            "not run"
+                        },
+                        None => "–",
                     }
                 }
                 td.best role="cell" { (best.unwrap_or("–")) }

@@ -50,6 +50,12 @@ fn verdict(comparison: &Comparison) -> Markup {
                     }
                     " the time of " b { (best.unwrap_or("the best")) } ", the fastest other. "
                 },
+                None if !comparison.own_is_asked_for() => {
+                    "Its own spec, " b { (kernel.own) } ", was not among the allocators. "
+                },
+                None if comparison.own().is_none() => {
+                    "Its own spec, " b { (kernel.own) } ", did not run. "
+                },
                 None => {
                     "Its own spec, " b { (kernel.own) } ", has nothing to be compared with here. "
                 },
