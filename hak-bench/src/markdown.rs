@@ -122,9 +122,9 @@ impl Table {
 
 fn run(results: &Results, _: &[Comparison]) -> String {
     let Results { machine, compiler, commit, command, .. } = results;
-    let rounds = results.rounds_told();
+    let (rounds, control) = (results.rounds_told(), code(&results.control()));
     format!(
-        "{machine}; {compiler}; commit {commit}; {rounds}.\n\n    \
+        "{machine}; {compiler}; commit {commit}; {rounds}; the control is {control}.\n\n    \
          cargo run --release -p hak-bench -- {command}\n"
     )
 }
@@ -323,6 +323,12 @@ mod tests {
         assert_eq!((cells[5], of("rusty"), of("jemalloc")), ("– (parallel)", "–", "failed"));
         let note = "The own spec of ring was not among the peers: hak-parallel.\n";
         assert!(page.contains(note), "{page}");
+    }
+
+    #[test]
+    fn the_control_is_named() {
+        let page = filled("<!-- table: run -->\n<!-- end -->\n", &rounds(2)).unwrap();
+        assert!(page.contains("commit 0000000-dirty; 2 rounds; the control is `hak-general`.\n"));
     }
 
     #[test]

@@ -140,7 +140,10 @@ mod tests {
         assert_eq!((results.peers.len(), results.kernels.len()), (15, 36));
         let page = render(&results);
         assert_is_whole(&page, &results);
-        for told in [&results.machine, &results.compiler, &results.commit, &results.command] {
+        let control = "<dd>hak-general ran twice in each round</dd>".to_owned();
+        for told in
+            [&results.machine, &results.compiler, &results.commit, &results.command, &control]
+        {
             assert!(page.contains(told.as_str()), "{told}");
         }
         assert!(page.contains("made up"));

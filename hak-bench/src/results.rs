@@ -42,6 +42,13 @@ impl Results {
         }
     }
 
+    /// The peer that ran twice; more than one only in files that were put together.
+    pub(crate) fn control(&self) -> String {
+        let mut names: Vec<_> = self.kernels.iter().map(|it| it.control.of.as_str()).collect();
+        names.dedup();
+        names.join(", ")
+    }
+
     /// Whether any run of any peer came to an end.
     pub(crate) fn any(&self) -> bool {
         self.kernels.iter().flat_map(|kernel| &kernel.rows).any(|row| !row.samples.is_empty())

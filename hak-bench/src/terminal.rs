@@ -55,9 +55,18 @@ pub(crate) fn report(results: &Results) -> String {
     if !notes.is_empty() {
         push(&mut text, notes.join("\n"));
     }
-    let Results { machine, compiler, .. } = results;
-    push(&mut text, format!("{machine}, {compiler}, {}", results.rounds_told()));
+    push(&mut text, run(results));
     text
+}
+
+/// How it came to be.
+fn run(results: &Results) -> String {
+    let Results { machine, compiler, commit, command, .. } = results;
+    let (rounds, control) = (results.rounds_told(), results.control());
+    format!(
+        "{machine}, {compiler}\ncommit {commit}; {rounds}; {control} ran twice, as the control\n\
+         hak-bench {command}"
+    )
 }
 
 fn push(text: &mut String, part: String) {
@@ -177,6 +186,18 @@ pub(crate) fn nanoseconds(time: f64) -> String {
 mod tests {
     use super::report;
     use crate::summary::tests::rounds;
+
+    #[test]
+    fn a_report_says_how_it_came_to_be() {
+        let told = "\
+made up for a test: no machine, made up: no compiler
+commit 0000000-dirty; 3 rounds; hak-general ran twice, as the control
+hak-bench run --rounds 9 --html made-up.html
+
+";
+        let report = report(&rounds(3));
+        assert!(report.ends_with(told), "{report}");
+    }
 
     #[test]
     fn of_one_round_nothing_is_claimed() {

@@ -35,6 +35,9 @@ pub(crate) fn header(results: &Results) -> Markup {
                         @if commit.ends_with("-dirty") { " with changes that are not in it" }
                     }
                 }
+                @if !kernels.is_empty() {
+                    div { dt { "Control" } dd { (results.control()) " ran twice in each round" } }
+                }
                 div { dt { "Command" } dd { code { "hak-bench " (command) } } }
             }
         }
