@@ -88,7 +88,10 @@ fn carry_out(command: options::Command) -> Result<(), Failure> {
         options::Command::Counters(args) => counters::run(&args),
         options::Command::Plan(args) => plan::run(&args),
         options::Command::Check(args) => check::run(&args),
-        options::Command::Show(show) => load(&show.results).and_then(|it| put(&it, &show.output)),
+        options::Command::Show(show) => load(&show.results).and_then(|it| {
+            show.output.check(it.reached)?;
+            put(&it, &show.output)
+        }),
     };
     match done {
         // What else failed did so for that reason.

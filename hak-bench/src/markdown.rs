@@ -64,11 +64,10 @@ const PRELOAD: &str = "preload ";
 
 fn filled_with(page: &str, tables: &[(&str, String)], reached: Reached) -> Result<String, Failure> {
     let mut filled = String::new();
-    let mut lines = page.lines();
+    let mut lines = page.split_inclusive('\n').map(Line::of);
     while let Some(line) = lines.next() {
-        filled.push_str(line);
-        filled.push('\n');
-        let Some(name) = mark(line) else { continue };
+        line.push_to(&mut filled);
+        let Some(name) = mark(line.text) else { continue };
         let of_preload = name.strip_prefix(PRELOAD);
         if of_preload.is_some() != (reached == Reached::Preloaded) {
             continue;
@@ -77,18 +76,40 @@ fn filled_with(page: &str, tables: &[(&str, String)], reached: Reached) -> Resul
         let table = tables.iter().find(|(table, _)| *table == name);
         let (_, table) = table.ok_or_else(|| {
             let names: Vec<_> = tables.iter().map(|(name, _)| *name).collect();
-            let names = names.join(", ");
+            let (line, names) = (line.text, names.join(", "));
             Failure::Failed(format!("`{line}` names no table\nhelp: there are {names}"))
         })?;
-        if !lines.any(|line| line == END) {
-            let message = format!("no line `{END}` follows `{line}`");
-            return Err(Failure::Failed(message));
+        let end = lines.find(|line| line.text == END).ok_or_else(|| {
+            let line = line.text;
+            Failure::Failed(format!("no line `{END}` follows `{line}`"))
+        })?;
+        for text in table.lines() {
+            Line { text, ..line }.push_to(&mut filled);
         }
-        filled.push_str(table);
-        filled.push_str(END);
-        filled.push('\n');
+        end.push_to(&mut filled);
     }
     Ok(filled)
+}
+
+/// A line of a page.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    text: &'a str,
+    /// As others of the same page end, or nothing: the last line may have none.
+    end: &'a str,
+}
+
+impl Line<'_> {
+    fn of(line: &str) -> Line<'_> {
+        let text = line.strip_suffix('\n').unwrap_or(line);
+        let text = text.strip_suffix('\r').unwrap_or(text);
+        Line { text, end: &line[text.len()..] }
+    }
+
+    fn push_to(self, page: &mut String) {
+        page.push_str(self.text);
+        page.push_str(self.end);
+    }
 }
 
 fn mark(line: &str) -> Option<&str> {
@@ -114,7 +135,8 @@ impl Table {
     pub(crate) fn row<S: AsRef<str>>(&mut self, cells: &[S]) {
         for cell in cells {
             // Writing to a string cannot fail.
-            let _ = write!(self.0, "| {} ", cell.as_ref().replace('|', "\\|"));
+            let cell = cell.as_ref().replace('|', "\\|").replace(['\n', '\r'], " ");
+            let _ = write!(self.0, "| {cell} ");
         }
         self.0.push_str("|\n");
     }
@@ -279,6 +301,16 @@ mod tests {
     }
 
     #[test]
+    fn lines_end_as_they_did() {
+        let page = "a\r\n<!-- table: time -->\r\n| old |\r\n<!-- end -->\r\nb\nlast";
+        let expected = page.replace("old", "new");
+        assert_eq!(filled_with(page, &tables(), Reached::Linked).unwrap(), expected);
+        let page = "<!-- table: time -->\n<!-- end -->";
+        let expected = "<!-- table: time -->\n| new |\n<!-- end -->";
+        assert_eq!(filled_with(page, &tables(), Reached::Linked).unwrap(), expected);
+    }
+
+    #[test]
     fn tables_of_the_other_kind_stay() {
         let page = "<!-- table: time -->\n1\n<!-- end -->\n<!-- table: preload time -->\n2\n\
                     <!-- end -->\n";
@@ -334,7 +366,7 @@ mod tests {
     #[test]
     fn figures_stand_to_the_right() {
         let mut table = Table::new(&["name", "figure"], 1);
-        table.row(&["a|b", "1"]);
-        assert_eq!(table.0, "| name | figure |\n| --- | ---: |\n| a\\|b | 1 |\n");
+        table.row(&["a|b\nc", "1"]);
+        assert_eq!(table.0, "| name | figure |\n| --- | ---: |\n| a\\|b c | 1 |\n");
     }
 }
