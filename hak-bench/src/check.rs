@@ -18,6 +18,7 @@ use crate::counters::output::{Form, print};
 use crate::counters::table::rendered;
 use crate::counters::taken::other_work;
 use crate::failure::Failure;
+use crate::options::name;
 use crate::run;
 use crate::subjects::{self, Subject};
 
@@ -34,10 +35,10 @@ use program::Program;
 pub(crate) struct Args {
     /// Kernels or groups of kernels (`pattern`, `threads`, `program`); the first two groups where
     /// none is named.
-    #[arg(default_values_t = ["pattern", "threads"].map(str::to_owned))]
+    #[arg(value_parser = name, default_values_t = ["pattern", "threads"].map(str::to_owned))]
     pub(crate) kernels: Vec<String>,
     /// Peers; all where none is named.
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = name)]
     pub(crate) peers: Vec<String>,
     #[command(flatten)]
     pub(crate) limit: callgrind::Limit,

@@ -13,6 +13,7 @@ use crate::asked::{self, Asked};
 use crate::callgrind;
 use crate::choice::Choice;
 use crate::failure::Failure;
+use crate::options::name;
 use crate::subjects;
 
 use file::{File, KEYS};
@@ -33,12 +34,13 @@ pub(crate) const TO_SYSTEM: Base = Base { title: "system = 1", of: |_| Some(0) }
 #[command(after_long_help = KEYS)]
 pub(crate) struct Args {
     /// The kernel: of one thread.
+    #[arg(value_parser = name)]
     pub(crate) kernel: String,
     /// The kernel's parameters in their order; where none is told, the defaults, but a hundredth
     /// of the first one.
     pub(crate) numbers: Vec<u64>,
     /// Peers; all where none is named.
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = name)]
     pub(crate) peers: Vec<String>,
     #[command(flatten)]
     pub(crate) output: Output,

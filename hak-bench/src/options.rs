@@ -39,16 +39,17 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// Kernels or groups of kernels (`pattern`, `threads`, `program`); all where none is named.
+    #[arg(value_parser = name)]
     pub(crate) kernels: Vec<String>,
     /// Peers, with commas between them; all where none is named.
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = name)]
     pub(crate) peers: Vec<String>,
     /// How often each kernel runs on each peer.
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) rounds: u16,
     /// The peer that runs twice in each round, under two names. `hak-general` unless another is
     /// named, and the first one where that is not among the peers.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     pub(crate) control: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -75,6 +76,14 @@ pub(crate) struct Output {
     /// Write the tables into a file of Markdown, between the lines that mark their place.
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
+}
+
+/// The name of a kernel or a peer, without the spaces that someone put behind a comma.
+pub(crate) fn name(text: &str) -> Result<String, &'static str> {
+    match text.trim() {
+        "" => Err("there is no name: one comma stands between two, as in `system,hak-web`"),
+        name => Ok(name.to_owned()),
+    }
 }
 
 impl Run {
@@ -162,6 +171,29 @@ mod tests {
         assert_eq!(command(line), "run pair swap --peers system,rusty --rounds 3");
         assert_eq!(command("hak-bench run --control web"), "run --rounds 7 --control web");
         assert_eq!(command("hak-bench preload sort --rounds 1"), "preload sort --rounds 1");
+    }
+
+    #[test]
+    fn a_name_is_not_empty() {
+        let refused = |arguments: &[&str]| {
+            let all = ["hak-bench"].iter().chain(arguments);
+            let refused = Options::try_parse_from(all).unwrap_err();
+            assert_eq!(refused.exit_code(), 2, "{arguments:?}");
+            refused.to_string()
+        };
+        for peers in ["", "system,,hak-web", "system,", ",", " "] {
+            for command in ["run", "preload", "counters pair", "check"] {
+                let mut arguments: Vec<_> = command.split(' ').collect();
+                arguments.extend(["--peers", peers]);
+                let message = refused(&arguments);
+                assert!(message.contains("for '--peers <NAMES>': there is no name"), "{message}");
+            }
+        }
+        assert!(refused(&["run", ""]).contains("there is no name"));
+        assert!(refused(&["run", "--control", ""]).contains("there is no name"));
+        let line = ["hak-bench", "run", "--peers", "system, hak-web"];
+        let Command::Run(run) = Options::parse_from(line).command else { panic!("no run") };
+        assert_eq!(run.peers, ["system", "hak-web"]);
     }
 
     #[test]
