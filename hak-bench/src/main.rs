@@ -27,12 +27,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use hak_bench_kernels::Listed;
-use serde::Deserialize;
 
 use choice::Choice;
 use failure::Failure;
 use options::{Options, Output};
-use results::{Peer, Reached, Results, SCHEMA};
+use results::{Peer, Reached, Results};
 use rounds::Task;
 use session::Session;
 use subjects::Subject;
@@ -88,7 +87,7 @@ fn carry_out(command: options::Command) -> Result<(), Failure> {
         options::Command::Counters(args) => counters::run(&args),
         options::Command::Plan(args) => plan::run(&args),
         options::Command::Check(args) => check::run(&args),
-        options::Command::Show(show) => load(&show.results).and_then(|it| {
+        options::Command::Show(show) => Results::read(&show.results).and_then(|it| {
             show.output.check(it.reached)?;
             put(&it, &show.output)
         }),
@@ -153,27 +152,6 @@ fn peers(
         Ok(peer.told(versions, text::bytes(&subject.path)?))
     };
     choice.peers.iter().zip(subjects).map(peer).collect()
-}
-
-fn load(path: &Path) -> Result<Results, Failure> {
-    let text = fs::read_to_string(path)
-        .map_err(|error| Failure::could_not(format!("read {}", path.display()), error))?;
-    let shown = path.display();
-    let wrong =
-        |error| Failure::Failed(format!("{shown} does not hold results of hak-bench run: {error}"));
-    // First, since what another form has would be missed in this one.
-    let Form { schema } = serde_json::from_str(&text).map_err(wrong)?;
-    if schema != SCHEMA {
-        let message = format!("{shown} has the form {schema}; this hak-bench reads {SCHEMA}");
-        return Err(Failure::Failed(message));
-    }
-    serde_json::from_str(&text).map_err(wrong)
-}
-
-/// What every form of results has.
-#[derive(Deserialize)]
-struct Form {
-    schema: u32,
 }
 
 /// To the terminal first, since what was measured must not be lost; then to each of the files that

@@ -1,5 +1,7 @@
 //! What a run found, as it is written to and read from a file of JSON.
 
+mod read;
+
 use serde::{Deserialize, Serialize};
 
 /// The form of the file. A change of a field's meaning is another form.
@@ -10,6 +12,9 @@ pub(crate) const SCHEMA: u32 = 1;
 pub(crate) struct Results {
     /// [`SCHEMA`].
     pub(crate) schema: u32,
+    /// Files that do not tell are older than kinds.
+    #[serde(default)]
+    pub(crate) kind: Kind,
     /// Processor, cores and kernel.
     pub(crate) machine: String,
     /// Version of rustc.
@@ -30,6 +35,15 @@ pub(crate) struct Results {
     pub(crate) peers: Vec<Peer>,
     /// Each kernel, in the order of the tables.
     pub(crate) kernels: Vec<Kernel>,
+}
+
+/// What figures a file has. Counts are another kind, with a form of their own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// Those of a [`Sample`], of `run` and of `preload`.
+    #[default]
+    Times,
 }
 
 impl Results {

@@ -6,7 +6,7 @@ use crate::children;
 use crate::failure::Failure;
 use crate::machine;
 use crate::options;
-use crate::results::{Control, Kernel, Peer, Reached, Results, Row, SCHEMA};
+use crate::results::{Control, Kernel, Kind, Peer, Reached, Results, Row, SCHEMA};
 use crate::rounds::{self, Plan, Taken, Task};
 use crate::subjects::{self, Subject};
 
@@ -37,6 +37,7 @@ impl Session {
         let kernels = tasks.into_iter().zip(done.taken);
         Ok(Results {
             schema: SCHEMA,
+            kind: Kind::Times,
             machine: machine::describe(),
             compiler: machine::compiler(),
             commit,

@@ -47,7 +47,9 @@ fn row(what: &str, limit: f64, found: f64, where_found: &str) -> [String; 4] {
 #[cfg(test)]
 mod tests {
     use super::rows;
-    use crate::results::{Control, Kernel, Peer, PeerKind, Reached, Results, Row, SCHEMA, Sample};
+    use crate::results::{
+        Control, Kernel, Kind, Peer, PeerKind, Reached, Results, Row, SCHEMA, Sample,
+    };
     use crate::summary::comparisons;
 
     fn sample(nanoseconds: f64, peak_resident_bytes: u64) -> Sample {
@@ -90,6 +92,7 @@ mod tests {
         };
         Results {
             schema: SCHEMA,
+            kind: Kind::Times,
             machine: text(),
             compiler: text(),
             commit: text(),

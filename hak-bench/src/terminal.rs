@@ -115,7 +115,7 @@ fn cells(comparison: &Comparison, standing: &Standing) -> Vec<String> {
         true => nanoseconds(time),
         false => "–".to_owned(),
     };
-    let switches = row.median(|it| (it.voluntary_switches + it.involuntary_switches) as f64);
+    let switches = row.median(|it| it.voluntary_switches as f64 + it.involuntary_switches as f64);
     vec![
         format!("{}{}", peer.name, if own { " *" } else { "" }),
         nanoseconds(time.median),
@@ -125,7 +125,7 @@ fn cells(comparison: &Comparison, standing: &Standing) -> Vec<String> {
         ratio(standing.to_system),
         format!("{:.1}", standing.peak / f64::from(1 << 20)),
         standing.peak_to_leanest.map_or(String::new(), times),
-        format!("{:.0}", row.median(|it| (it.minor_faults + it.major_faults) as f64)),
+        format!("{:.0}", row.median(|it| it.minor_faults as f64 + it.major_faults as f64)),
         format!("{switches:.0}"),
     ]
 }

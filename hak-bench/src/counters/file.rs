@@ -10,6 +10,7 @@ use super::taken::{Figures, Row, Taken};
 pub(crate) const KEYS: &str = "\
 Keys of the JSON file:
   schema        1; a change of a key's meaning is another number
+  kind          \"counts\"
   kernel        name of the kernel
   numbers       its parameters, in their order
   operation     what one operation is
@@ -28,10 +29,14 @@ Keys of the JSON file:
       other_threads threads beside the kernel's own; what they do is not counted
       nanoseconds   wall clock of each run without the simulator";
 
+/// What is in the file, beside the kinds of [`Kind`](crate::results::Kind).
+pub(crate) const COUNTS: &str = "counts";
+
 /// All figures. The keys are described in [`KEYS`].
 #[derive(Debug, Serialize)]
 pub(crate) struct File<'a> {
     schema: u32,
+    kind: &'a str,
     kernel: &'a str,
     numbers: &'a [u64],
     operation: &'a str,
@@ -64,6 +69,7 @@ impl<'a> File<'a> {
         let simulator = taken.simulator.as_ref();
         File {
             schema: 1,
+            kind: COUNTS,
             kernel: &asked.kernel.name,
             numbers: &asked.numbers,
             operation: &asked.kernel.operation,
@@ -136,5 +142,6 @@ mod tests {
         assert_eq!(written, described);
         assert_eq!(json["rows"][0]["figures"]["instructions"], 400);
         assert_eq!(json["rows"][1]["failure"], "ended with signal: 4");
+        assert_eq!(json["kind"], "counts");
     }
 }

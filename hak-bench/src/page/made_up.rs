@@ -3,7 +3,7 @@
 use fastrand::Rng;
 
 use crate::results::{
-    Control, Kernel, Peer, PeerKind, Reached, Resident, Results, Row, SCHEMA, Sample,
+    Control, Kernel, Kind, Peer, PeerKind, Reached, Resident, Results, Row, SCHEMA, Sample,
 };
 
 /// Of one peer: its name, what it is, how fast and how lean it is, and KiB of `.text`.
@@ -62,6 +62,7 @@ pub(crate) fn results() -> Results {
     }
     Results {
         schema: SCHEMA,
+        kind: Kind::Times,
         machine: "made up for a test: no machine".to_owned(),
         compiler: "made up: no compiler".to_owned(),
         commit: "0000000-dirty".to_owned(),
