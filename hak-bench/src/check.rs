@@ -21,6 +21,7 @@ use crate::failure::Failure;
 use crate::options::name;
 use crate::run;
 use crate::subjects::{self, Subject};
+use crate::terminal::Room;
 
 use program::Program;
 
@@ -165,7 +166,7 @@ fn instructions(
     }
     let first = programs.first().map_or("", |(subject, _)| subject.name.as_str());
     let heads = ["own instructions", first, "least", "on", "most", "on", "may differ by"];
-    rendered(&heads, 1, &rows, Form::Columns)
+    rendered(&heads, 1, &rows, Form::Columns(Room::found()))
 }
 
 /// A row of the table: the first peer, with which the others are compared, the least, and the most.

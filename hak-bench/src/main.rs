@@ -35,6 +35,7 @@ use results::{Peer, Reached, Results};
 use rounds::Task;
 use session::Session;
 use subjects::Subject;
+use terminal::Room;
 
 mod asked;
 mod callgrind;
@@ -116,8 +117,9 @@ fn finish(results: &Results, output: &Output) -> Result<(), Failure> {
 }
 
 fn list() -> Result<(), Failure> {
-    let kernels = terminal::list(&choice::all_kernels()?, peers::PEERS);
-    show(&(kernels + &preload::list()))
+    let room = Room::found();
+    let kernels = terminal::list(&choice::all_kernels()?, peers::PEERS, room);
+    show(&(kernels + &preload::list(room)))
 }
 
 fn measure(run: &options::Run) -> Result<Results, Failure> {
@@ -157,7 +159,7 @@ fn peers(
 /// To the terminal first, since what was measured must not be lost; then to each of the files that
 /// are named, whether or not another can be written.
 fn put(results: &Results, output: &Output) -> Result<(), Failure> {
-    let shown = show(&terminal::report(results));
+    let shown = show(&terminal::report(results, Room::found()));
     let json = output.json.as_deref().map(|path| {
         let text = serde_json::to_string(results)
             .map_err(|error| Failure::Failed(format!("the results are no JSON: {error}")))?;

@@ -28,7 +28,7 @@ use crate::results::{Reached, Results};
 use crate::rounds::Task;
 use crate::session::{self, Session};
 use crate::subjects::{Subject, bench_folder, owned};
-use crate::terminal;
+use crate::terminal::{self, Room};
 use inputs::Inputs;
 use libraries::Library;
 use programs::{PROGRAMS, Program};
@@ -47,10 +47,10 @@ const ENVIRONMENT: [(&str, &str); 6] = [
 ];
 
 /// The tools and the libraries there are.
-pub(crate) fn list() -> String {
+pub(crate) fn list(room: Room) -> String {
     let tools: Vec<_> = PROGRAMS.iter().map(Program::listed).collect();
     let all: Vec<_> = libraries::all().iter().map(|it| (it.name(), it.about())).collect();
-    terminal::list_preloaded(&tools, &all)
+    terminal::list_preloaded(&tools, &all, room)
 }
 
 /// Times what is asked for on all libraries in turn.

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::callgrind::Limit;
 use crate::failure::Failure;
+use crate::terminal::Room;
 
 /// How often is timed, and where the results go.
 #[derive(Debug, clap::Args)]
@@ -28,14 +29,14 @@ pub(crate) struct Output {
 /// What tables are made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Columns for a terminal.
-    Columns,
+    /// Columns, which fit.
+    Columns(Room),
     Markdown,
 }
 
 impl Output {
     pub(crate) fn form(&self) -> Form {
-        if self.markdown { Form::Markdown } else { Form::Columns }
+        if self.markdown { Form::Markdown } else { Form::Columns(Room::found()) }
     }
 
     /// Before anything is built: the file's folder has to be there.

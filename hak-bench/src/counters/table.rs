@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::ContentArrangement;
-
 use crate::markdown;
 use crate::terminal::{self, nanoseconds};
 
@@ -106,7 +104,7 @@ impl Figure {
 
 /// What was counted, and all tables.
 pub(crate) fn text(taken: &Taken, bases: &[Base], form: Form) -> String {
-    let mut text = head(taken);
+    let mut text = told(&head(taken), form);
     let all = Figure::ALL.as_slice();
     let total = |_: usize, row: &Figures| all.iter().map(|it| it.total(row)).collect();
     text += &table("in total", all, &taken.rows, total, form);
@@ -166,7 +164,9 @@ fn table(
         if let Err(why) = &row.figures {
             // Writing to a string cannot fail.
             let _ = match form {
-                Form::Columns => writeln!(text, " {}  not counted: {why}", row.name),
+                Form::Columns(_) => {
+                    writeln!(text, "{}", told(&format!(" {}  not counted: {why}", row.name), form))
+                }
                 Form::Markdown => {
                     writeln!(text, "| {} | not counted: {} |", row.name, why.replace('|', "\\|"))
                 }
@@ -179,17 +179,24 @@ fn table(
 /// With so many columns of words; the others are of figures.
 pub(crate) fn rendered(heads: &[&str], words: usize, rows: &[Vec<String>], form: Form) -> String {
     match form {
-        Form::Columns => {
+        Form::Columns(room) => {
             let mut table = terminal::table(heads, words);
-            // Figures in groups are not to be wrapped between them.
-            table.set_content_arrangement(ContentArrangement::Disabled).add_rows(rows);
-            table.trim_fmt() + "\n"
+            table.add_rows(rows);
+            terminal::fitted(table, words, room) + "\n"
         }
         Form::Markdown => {
             let mut table = markdown::Table::new(heads, words);
             rows.iter().for_each(|row| table.row(row));
             table.into_text()
         }
+    }
+}
+
+/// Sentences, whose lines fit as well.
+pub(crate) fn told(text: &str, form: Form) -> String {
+    match form {
+        Form::Columns(room) => terminal::wrapped(text, room),
+        Form::Markdown => text.to_owned(),
     }
 }
 
@@ -220,6 +227,7 @@ pub(crate) fn grouped(number: u64) -> String {
 mod tests {
     use super::{Base, Form, grouped, text};
     use crate::counters::taken::tests::taken;
+    use crate::terminal::Room;
 
     const SYSTEM: Base = Base { title: "of system", of: |_| Some(0) };
 
@@ -244,7 +252,7 @@ Time is measured: the median of 3 runs in turn without the simulator.
  hak             25             0   0.00 %           200      0          0        -  0.001 ms
  tcmalloc  not counted: ended with signal: 4
 ";
-        let text = text(&taken(), &[SYSTEM], Form::Columns);
+        let text = text(&taken(), &[SYSTEM], Form::Columns(Room::Other));
         assert!(text.starts_with(expected), "{text}");
     }
 

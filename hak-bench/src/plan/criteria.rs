@@ -1,7 +1,7 @@
 //! What the report expected of each step and of the whole, beside what was found.
 
 use crate::counters::output::Form;
-use crate::counters::table::{Figure, grouped, rendered};
+use crate::counters::table::{Figure, grouped, rendered, told};
 use crate::counters::taken::{Figures, Taken};
 
 use super::Step;
@@ -89,7 +89,8 @@ environment only once has no counterpart: a spec is read by the compiler.
 
 /// Both tables, and how to read them. Nothing of a step or a goal whose rows have no figures.
 pub(super) fn text(taken: &Taken, steps: &[Step], form: Form) -> String {
-    format!("{}\n{}\n{READING}", changes(taken, steps, form), goals(taken, form))
+    let (changes, goals) = (changes(taken, steps, form), goals(taken, form));
+    format!("{changes}\n{goals}\n{}", told(READING, form))
 }
 
 /// What each step changed. The rows of the steps stand behind that of the system allocator.
@@ -143,6 +144,7 @@ mod tests {
     use super::{Form, text};
     use crate::callgrind::Events;
     use crate::counters::taken::{Figures, Row, Taken};
+    use crate::terminal::Room;
 
     /// Rows of as many branches and mispredicted ones, and of so many nanoseconds.
     fn taken(rows: &[(u64, u64, f64)]) -> Taken {
@@ -171,7 +173,7 @@ mod tests {
             (7_000_000, 1, 1e7),
             (4_500_000, 333_000, 6e7),
         ];
-        let text = text(&taken(&rows), &STEPS, Form::Columns);
+        let text = text(&taken(&rows), &STEPS, Form::Columns(Room::Other));
         assert_eq!(
             line(&text, "branches in"),
             ["branches in 100 000 cycles", "17 098 340", "< 10 000 000", "< 8 000 000"]
@@ -191,7 +193,7 @@ mod tests {
     fn a_step_that_was_not_counted_is_left_out() {
         let mut taken = taken(&[(1, 1, 1.0); 5]);
         taken.rows[2].figures = Err("ended".to_owned());
-        let text = text(&taken, &STEPS, Form::Columns);
+        let text = text(&taken, &STEPS, Form::Columns(Room::Other));
         assert!(!text.contains("1: checks") && !text.contains("2: one layer"), "{text}");
         assert!(text.contains("3: hints") && text.contains("stretch met"), "{text}");
     }

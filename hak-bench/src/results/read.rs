@@ -181,6 +181,7 @@ mod tests {
     use super::{NANOSECONDS_MAX, NANOSECONDS_MIN, Results, parsed};
     use crate::page;
     use crate::summary::tests::rounds;
+    use crate::terminal::Room;
     use crate::{markdown, terminal};
 
     /// Two rounds of two kernels.
@@ -303,7 +304,7 @@ mod tests {
         }
         let text = serde_json::to_string(&results).unwrap();
         let results = parsed(&text).unwrap();
-        let mut shown = vec![terminal::report(&results), page::render(&results)];
+        let mut shown = vec![terminal::report(&results, Room::Other), page::render(&results)];
         for table in ["run", "peers", "kernels", "overall", "time", "memory", "targets"] {
             let page = format!("<!-- table: {table} -->\n<!-- end -->\n");
             shown.push(markdown::filled(&page, &results).unwrap());
