@@ -44,7 +44,10 @@ enum Scale {
 
 const LEFT: u32 = 44;
 const BOTTOM: u32 = 42;
-const TOP: u32 = 12;
+/// A line for what the vertical axis shows, above its ticks.
+const TOP: u32 = 26;
+/// Where that line stands.
+pub(crate) const TITLE: u32 = 11;
 
 impl Frame {
     pub(crate) fn linear(sheet: Sheet, x: Range<f64>, y: Range<f64>) -> Frame {
@@ -160,7 +163,7 @@ mod tests {
         let (middle, half) = (linear.place(5.0, 5.0), logarithmic.place(10.0, 10.0));
         assert_eq!(middle, half);
         // Half of what is left of 401 and 301 beside the texts.
-        assert_eq!(middle, (44.0 + 336.0 / 2.0, 12.0 + 246.0 / 2.0));
+        assert_eq!(middle, (44.0 + 336.0 / 2.0, 26.0 + 232.0 / 2.0));
         let grid = |frame: Frame, (x, y): (f64, f64)| {
             let drawn = frame.drawn.into_string();
             assert!(drawn.contains(&format!("x1=\"{x:.0}\"")), "no tick at {x}: {drawn}");

@@ -21,8 +21,25 @@ impl Area {
             && other.top < self.bottom
     }
 
-    fn touched(self, others: &[Area]) -> usize {
-        others.iter().filter(|other| other.touches(self)).count()
+    /// Whether a line has a piece inside.
+    fn meets(self, line: Line) -> bool {
+        let Line { from, to } = line;
+        let (mut begin, mut end): (f64, f64) = (0.0, 1.0);
+        // What is left of the line within two sides, and within the other two.
+        let sides = [(from.0, to.0, self.left, self.right), (from.1, to.1, self.top, self.bottom)];
+        for (from, to, low, high) in sides {
+            let length = to - from;
+            if length.abs() < 1e-9 {
+                if from <= low || from >= high {
+                    return false;
+                }
+                continue;
+            }
+            let (one, other) = ((low - from) / length, (high - from) / length);
+            begin = begin.max(one.min(other));
+            end = end.min(one.max(other));
+        }
+        begin < end
     }
 
     /// As far as it must be; where it is larger than the room, it begins with it.
@@ -36,6 +53,24 @@ impl Area {
     /// The place of it that is nearest to a point.
     pub(crate) fn nearest(self, (x, y): (f64, f64)) -> (f64, f64) {
         (x.clamp(self.left, self.right), y.clamp(self.top, self.bottom))
+    }
+}
+
+/// A straight line.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Line {
+    pub(crate) from: (f64, f64),
+    pub(crate) to: (f64, f64),
+}
+
+impl Line {
+    fn crosses(self, other: Line) -> bool {
+        let side = |line: Line, (x, y): (f64, f64)| {
+            let (across, down) = (line.to.0 - line.from.0, line.to.1 - line.from.1);
+            across * (y - line.from.1) - down * (x - line.from.0) > 0.0
+        };
+        side(self, other.from) != side(self, other.to)
+            && side(other, self.from) != side(other, self.to)
     }
 }
 
@@ -63,17 +98,12 @@ impl Anchor {
         }
     }
 
-    /// The line from the mark to its label, in small pieces.
-    fn leader(&self, label: Area) -> impl Iterator<Item = Area> + use<> {
-        const PIECE: f64 = 3.0;
-        let (from, to) = (self.at, label.nearest(self.at));
-        let (across, down) = (to.0 - from.0, to.1 - from.1);
-        let length = across.hypot(down);
-        let pieces = (((length - REACH) / PIECE).max(0.0)) as u32;
-        (1..pieces).map(move |piece| {
-            let part = (REACH + f64::from(piece) * PIECE) / length;
-            Area::around((from.0 + across * part, from.1 + down * part), PIECE / 2.0)
-        })
+    /// From the mark to a label that is not right beside it.
+    pub(crate) fn leader(&self, label: Area) -> Option<Line> {
+        const FAR: f64 = 12.0;
+        let to = label.nearest(self.at);
+        let is_far = (to.0 - self.at.0).hypot(to.1 - self.at.1) > FAR;
+        is_far.then_some(Line { from: self.at, to })
     }
 }
 
@@ -85,36 +115,74 @@ fn side(part: f64) -> f64 {
 /// How far a mark keeps labels away.
 const REACH: f64 = 7.0;
 
-/// An area for each anchor's label: in the room, upon no mark and no other label, as near as that
-/// can be, and as few lines from marks to labels crossed as can be. Where there is no such place,
-/// the one upon the fewest.
+/// What is in the way of a label, in pixels that it may be further away instead.
+const UPON_A_LABEL: f64 = 2000.0;
+const UPON_A_MARK: f64 = 1000.0;
+const LINE_THROUGH_A_LABEL: f64 = 300.0;
+const LINE_THROUGH_A_MARK: f64 = 120.0;
+const LINES_CROSSED: f64 = 60.0;
+
+/// An area for each anchor's label: in the room, upon no mark and no other label, with no line from
+/// a mark to its label through another, and as near as that can be. Where there is no such place,
+/// the one with the least in its way.
 pub(crate) fn around(anchors: &[Anchor], room: Area) -> Vec<Area> {
-    let mut taken: Vec<Area> = anchors.iter().map(|it| Area::around(it.at, REACH)).collect();
-    let mut leaders: Vec<Area> = Vec::new();
+    /// Labels that were placed later may have left room for a better place.
+    const PASSES: usize = 6;
     let mut order: Vec<usize> = (0..anchors.len()).collect();
     // Whoever has the nearest neighbours chooses first.
     order.sort_by(|a, b| f64::total_cmp(&crowd(anchors, *b), &crowd(anchors, *a)));
-    let mut labels: Vec<Area> = anchors.iter().map(|anchor| anchor.label(0, REACH)).collect();
-    for at in order {
-        let anchor = &anchors[at];
-        let places = candidates(anchor).map(|place| place.moved_into(room));
-        let harm = |place: &Area| {
-            let crossed: usize = anchor.leader(*place).map(|piece| piece.touched(&taken)).sum();
-            (place.touched(&taken), crossed + place.touched(&leaders))
-        };
-        // The first of equals is the nearest.
-        labels[at] = places.min_by_key(harm).unwrap_or(labels[at]);
-        leaders.extend(anchor.leader(labels[at]));
-        taken.push(labels[at]);
+    let mut labels: Vec<Option<Area>> = vec![None; anchors.len()];
+    for _ in 0..PASSES {
+        let before = labels.clone();
+        for &at in &order {
+            let places = candidates(&anchors[at], room);
+            let rated =
+                places.map(|(place, rank)| (place, cost(anchors, &labels, at, place) + rank));
+            // The first of equals is the nearest.
+            let best = rated.min_by(|(_, a), (_, b)| a.total_cmp(b));
+            labels[at] = best.map(|(place, _)| place);
+        }
+        if labels == before {
+            break;
+        }
     }
-    labels
+    let beside = |(anchor, label): (&Anchor, Option<Area>)| label.unwrap_or(anchor.label(0, REACH));
+    anchors.iter().zip(labels).map(beside).collect()
 }
 
-/// The nearer ones first; right, left, above and below before what lies between.
-fn candidates(anchor: &Anchor) -> impl Iterator<Item = Area> {
+/// What is in the way of a label at a place.
+fn cost(anchors: &[Anchor], labels: &[Option<Area>], at: usize, place: Area) -> f64 {
+    let leader = anchors[at].leader(place);
+    let mut cost = 0.0;
+    let mut add = |is_so: bool, pixels: f64| cost += if is_so { pixels } else { 0.0 };
+    for (number, (anchor, label)) in anchors.iter().zip(labels).enumerate() {
+        let mark = Area::around(anchor.at, REACH);
+        add(mark.touches(place), UPON_A_MARK);
+        if number == at {
+            continue;
+        }
+        add(leader.is_some_and(|line| mark.meets(line)), LINE_THROUGH_A_MARK);
+        let Some(label) = *label else { continue };
+        add(label.touches(place), UPON_A_LABEL);
+        add(leader.is_some_and(|line| label.meets(line)), LINE_THROUGH_A_LABEL);
+        let Some(other) = anchor.leader(label) else { continue };
+        add(place.meets(other), LINE_THROUGH_A_LABEL);
+        add(leader.is_some_and(|line| line.crosses(other)), LINES_CROSSED);
+    }
+    cost
+}
+
+/// Places, the nearer ones first; right, left, above and below before what lies between. With each
+/// how much worse it is than the first, in pixels.
+fn candidates(anchor: &Anchor, room: Area) -> impl Iterator<Item = (Area, f64)> {
     const DIRECTIONS: [u32; 16] = [0, 8, 12, 4, 14, 2, 10, 6, 15, 1, 9, 7, 13, 3, 11, 5];
     let rings = (0..24).map(|ring| REACH + 1.5 + f64::from(ring) * 6.0);
-    rings.flat_map(|distance| DIRECTIONS.map(|direction| anchor.label(direction, distance)))
+    rings.flat_map(move |distance| {
+        (0_u32..).zip(DIRECTIONS).map(move |(rank, direction)| {
+            let place = anchor.label(direction, distance).moved_into(room);
+            (place, distance + f64::from(rank) / 4.0)
+        })
+    })
 }
 
 fn crowd(anchors: &[Anchor], at: usize) -> f64 {
@@ -144,7 +212,7 @@ pub(crate) fn stacked(wished: &[f64], apart: f64, top: f64, bottom: f64) -> Vec<
 
 #[cfg(test)]
 mod tests {
-    use super::{Anchor, Area, REACH, around, stacked};
+    use super::{Anchor, Area, Line, REACH, around, stacked};
 
     const ROOM: Area = Area { left: 0.0, top: 0.0, right: 600.0, bottom: 400.0 };
 
@@ -167,7 +235,30 @@ mod tests {
             for mark in &anchors {
                 assert!(!Area::around(mark.at, REACH).touches(*label), "{label:?} {mark:?}");
             }
+            let leader = anchors[at].leader(*label);
+            for other in labels.iter().filter(|other| *other != label) {
+                assert!(!leader.is_some_and(|line| other.meets(line)), "{leader:?} {other:?}");
+            }
         }
+    }
+
+    #[test]
+    fn a_line_meets_what_it_goes_through() {
+        let area = Area { left: 10.0, top: 10.0, right: 20.0, bottom: 20.0 };
+        let line = |from, to| Line { from, to };
+        for (from, to, meets) in [
+            ((0.0, 15.0), (30.0, 15.0), true),
+            ((0.0, 15.0), (9.0, 15.0), false),
+            ((0.0, 0.0), (15.0, 15.0), true),
+            ((15.0, 0.0), (15.0, 30.0), true),
+            ((21.0, 0.0), (21.0, 30.0), false),
+            ((0.0, 25.0), (15.0, 22.0), false),
+        ] {
+            assert_eq!(area.meets(line(from, to)), meets, "{from:?} {to:?}");
+        }
+        let across = line((0.0, 5.0), (10.0, 5.0));
+        assert!(across.crosses(line((5.0, 0.0), (5.0, 10.0))));
+        assert!(!across.crosses(line((5.0, 6.0), (5.0, 10.0))));
     }
 
     #[test]

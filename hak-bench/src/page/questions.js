@@ -3,9 +3,9 @@ globalThis.questions = {
   // Pixels by which the page is wider than the screen.
   overflow: () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
 
-  // Names in the pictures that can be seen, where two lie upon each other.
+  // Texts of the pictures that can be seen, where two lie upon each other.
   overlaps: () => [...document.querySelectorAll("svg.picture")].flatMap((picture) => {
-    const names = [...picture.querySelectorAll("text.name")]
+    const names = [...picture.querySelectorAll("text")]
       .map((name) => ({ text: name.textContent, box: name.getBoundingClientRect() }))
       .filter(({ box }) => box.width > 0);
     // A line's height has room above and below its letters.

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::page::figures::number;
-use crate::page::frame::{Frame, Sheet};
+use crate::page::frame::{Frame, Sheet, TITLE};
 use crate::page::labels;
 use crate::page::marks::{LETTER_BOLD, Look, shortened, tenth};
 use crate::results::{Resident, Row};
@@ -19,9 +19,9 @@ struct Line<'a> {
 }
 
 const WIDE: Sheet =
-    Sheet { width: 800, height: 330, right: 150, across: "milliseconds since the process began" };
+    Sheet { width: 800, height: 344, right: 150, across: "milliseconds since the process began" };
 const NARROW: Sheet =
-    Sheet { width: 352, height: 340, right: 114, across: "milliseconds since the start" };
+    Sheet { width: 352, height: 354, right: 114, across: "milliseconds since the start" };
 /// Between two names at the right.
 const APART: f64 = 14.5;
 /// Between a line's end and its name.
@@ -117,7 +117,7 @@ fn picture(lines: &[Line], sheet: &Sheet, class: &str) -> Markup {
             data-until=(until) data-peak=(peak)
         {
             g.frame aria-hidden="true" { (frame.drawn) }
-            text.axis x="4" y="10" { "MiB" }
+            text.axis x="4" y=(TITLE) { "MiB" }
             @for (at, line) in lines.iter().enumerate() {
                 @let (x, y) = ends[at];
                 g.mark.(line.classes()) role="img" tabindex="0"

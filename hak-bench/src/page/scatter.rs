@@ -5,8 +5,8 @@ use std::ops::Range;
 use maud::{Markup, html};
 
 use crate::page::figures::{counted, times};
-use crate::page::frame::{Frame, Sheet};
-use crate::page::labels::{self, Anchor, Area};
+use crate::page::frame::{Frame, Sheet, TITLE};
+use crate::page::labels::{self, Anchor, Area, Line};
 use crate::page::marks::{LETTER, LETTER_BOLD, Look, shortened, tenth};
 use crate::summary::Overall;
 
@@ -20,7 +20,7 @@ pub(crate) struct Mark<'a> {
 
 /// Nothing where there is no mark that has a place.
 pub(crate) fn section(marks: &[Mark]) -> Markup {
-    let marks: Vec<&Mark> = marks.iter().filter(|mark| mark.has_a_place()).collect();
+    let marks = together(marks);
     if marks.is_empty() {
         return Markup::default();
     }
@@ -45,42 +45,77 @@ pub(crate) fn section(marks: &[Mark]) -> Markup {
     }
 }
 
+/// A mark of one or several with the same figures.
+#[derive(Debug)]
+struct Place {
+    names: String,
+    look: Look,
+    overall: Overall,
+}
+
+/// Those that have a place. Where one spec is meant for all kernels, it and the own spec have the
+/// same.
+fn together(marks: &[Mark]) -> Vec<Place> {
+    let mut places: Vec<Place> = Vec::new();
+    for Mark { name, look, overall } in marks.iter().filter(|mark| mark.has_a_place()) {
+        match places.iter_mut().find(|place| place.overall == *overall) {
+            Some(place) => {
+                place.names = format!("{}, {name}", place.names);
+                place.look = if *look == Look::Own { *look } else { place.look };
+            }
+            None => {
+                let (names, look, overall) = ((*name).to_owned(), *look, *overall);
+                places.push(Place { names, look, overall });
+            }
+        }
+    }
+    places
+}
+
 impl Mark<'_> {
     fn has_a_place(&self) -> bool {
         let Overall { to_best, peak_to_leanest, .. } = self.overall;
         [to_best, peak_to_leanest].iter().all(|figure| figure.is_normal() && *figure > 0.0)
     }
+}
 
+impl Place {
     fn told(&self) -> String {
         let Overall { kernels, to_best, to_system, peak_to_leanest } = self.overall;
         let system = to_system.map_or(String::new(), |it| format!(", {} system", times(it)));
         format!(
             "{}: time {} best{system}; peak {} leanest; {}",
-            self.name,
+            self.names,
             times(to_best),
             times(peak_to_leanest),
             counted(kernels, "kernel"),
         )
     }
+
+    /// As the sheet has room for it.
+    fn label(&self, sheet: &Sheet) -> String {
+        const LETTERS_MIN: u32 = 22;
+        let letters = (sheet.width / FOR_A_LETTER).max(LETTERS_MIN);
+        shortened(&self.names, letters as usize)
+    }
 }
 
 const WIDE: Sheet =
-    Sheet { width: 800, height: 470, right: 16, across: "time, × the best of the others" };
+    Sheet { width: 800, height: 484, right: 16, across: "time, × the best of the others" };
 const NARROW: Sheet =
-    Sheet { width: 352, height: 420, right: 8, across: "time, × the best of the others" };
-const LINE: f64 = 16.0;
+    Sheet { width: 352, height: 434, right: 8, across: "time, × the best of the others" };
+const LINE: f64 = 15.0;
 /// Pixels of a sheet for each letter that a label may have.
 const FOR_A_LETTER: u32 = 27;
 
-fn picture(marks: &[&Mark], sheet: &Sheet, class: &str) -> Markup {
+fn picture(marks: &[Place], sheet: &Sheet, class: &str) -> Markup {
     let range = |figure: fn(&Overall) -> f64| span(marks.iter().map(|it| figure(&it.overall)));
     let frame = Frame::logarithmic(*sheet, range(|it| it.to_best), range(|it| it.peak_to_leanest));
-    let place = |mark: &&Mark| frame.place(mark.overall.to_best, mark.overall.peak_to_leanest);
-    let named = |mark: &Mark| shortened(mark.name, (sheet.width / FOR_A_LETTER) as usize);
-    let anchor = |mark: &&Mark| {
-        let letters = named(mark).chars().count() as f64;
+    let anchor = |mark: &Place| {
+        let letters = mark.label(sheet).chars().count() as f64;
         let letter = if mark.look == Look::Other { LETTER } else { LETTER_BOLD };
-        Anchor { at: place(mark), width: letters * letter + 4.0, height: LINE }
+        let at = frame.place(mark.overall.to_best, mark.overall.peak_to_leanest);
+        Anchor { at, width: letters * letter + 4.0, height: LINE }
     };
     let anchors: Vec<Anchor> = marks.iter().map(anchor).collect();
     let labels = labels::around(&anchors, frame.plot);
@@ -91,27 +126,25 @@ fn picture(marks: &[&Mark], sheet: &Sheet, class: &str) -> Markup {
             role="group" aria-label="Scatter of time against peak memory, a mark for each allocator"
         {
             g.frame aria-hidden="true" { (frame.drawn) }
-            text.axis x="4" y="10" { "peak memory, × the leanest of the others" }
+            text.axis x="4" y=(TITLE) { "peak memory, × the leanest of the others" }
             line.one x1=(one.0) x2=(one.0) y1=(top) y2=(bottom) {}
             line.one x1=(left) x2=(right) y1=(one.1) y2=(one.1) {}
-            @for (anchor, label) in anchors.iter().zip(&labels) { (leader(anchor.at, *label)) }
+            @for (anchor, label) in anchors.iter().zip(&labels) { (leader(anchor.leader(*label))) }
             @for ((mark, anchor), label) in marks.iter().zip(&anchors).zip(labels) {
                 g.mark.(mark.look.class()) role="img" tabindex="0" {
                     title { (mark.told()) }
                     (mark.look.shape(anchor.at))
-                    (name(&named(mark), anchor.at, label))
+                    (name(&mark.label(sheet), anchor.at, label))
                 }
             }
         }
     }
 }
 
-/// From the mark to a label that is not right beside it.
-fn leader(from: (f64, f64), label: Area) -> Markup {
-    let to = label.nearest(from);
-    let far = (to.0 - from.0).hypot(to.1 - from.1) > 12.0;
+fn leader(line: Option<Line>) -> Markup {
+    let Some(Line { from, to }) = line else { return Markup::default() };
     let (x1, y1, x2, y2) = (tenth(from.0), tenth(from.1), tenth(to.0), tenth(to.1));
-    html! { @if far { line.leader x1=(x1) y1=(y1) x2=(x2) y2=(y2) {} } }
+    html! { line.leader x1=(x1) y1=(y1) x2=(x2) y2=(y2) {} }
 }
 
 fn name(text: &str, at: (f64, f64), label: Area) -> Markup {
@@ -135,7 +168,24 @@ fn span(figures: impl Iterator<Item = f64>) -> Range<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::span;
+    use super::{Mark, span, together};
+    use crate::page::marks::Look;
+    use crate::summary::Overall;
+
+    #[test]
+    fn marks_of_the_same_figures_are_one() {
+        let overall =
+            |to_best: f64| Overall { kernels: 3, to_best, to_system: None, peak_to_leanest: 1.0 };
+        let mark = |name, look, to_best| Mark { name, look, overall: overall(to_best) };
+        let places = together(&[
+            mark("hak-batch", Look::Hak, 0.5),
+            mark("own spec", Look::Own, 0.5),
+            mark("system", Look::System, 1.0),
+            mark("nothing", Look::Other, 0.0),
+        ]);
+        let told: Vec<_> = places.iter().map(|it| (it.names.as_str(), it.look)).collect();
+        assert_eq!(told, [("hak-batch, own spec", Look::Own), ("system", Look::System)]);
+    }
 
     #[test]
     fn a_span_has_one_and_room() {
