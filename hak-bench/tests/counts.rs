@@ -97,4 +97,5 @@ fn what_makes_no_sense_is_refused() {
     refused("plan 0 16777217", "no `cycles` of 0, and no `live` of 16777217");
     refused("counters pair --peers sistem", "no peer is named `sistem`");
     refused("counters pair --json /nowhere/counts.json", "there is no folder /nowhere");
+    refused("counters pair --json /", "`--json`: / is a folder");
 }

@@ -39,8 +39,12 @@ impl Output {
         if self.markdown { Form::Markdown } else { Form::Columns(Room::found()) }
     }
 
-    /// Before anything is built: the file's folder has to be there.
+    /// Before anything is built: the file's folder has to be there, and be none itself.
     pub(crate) fn check(&self) -> Result<(), Failure> {
+        if let Some(path) = self.json.as_deref().filter(|path| path.is_dir()) {
+            let message = format!("`--json`: {} is a folder", path.display());
+            return Err(Failure::Usage(message));
+        }
         let folder = self.json.as_deref().and_then(|path| path.parent());
         match folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
             Some(folder) => {
