@@ -2,7 +2,8 @@
 //!
 //! Each is the first of a process group, to which belongs what it starts itself. The first signal
 //! that interrupts ends all groups; from then on nothing is started, and what ran has failed. A
-//! second signal ends this process at once, and whichever way it ends, the system ends its children.
+//! second signal ends this process at once, and whichever way it ends, the system ends its
+//! children.
 
 use std::io::{self, ErrorKind};
 use std::os::unix::process::{CommandExt, parent_id};

@@ -40,8 +40,9 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        let (Failure::Usage(message) | Failure::Failed(message) | Failure::Interrupted(_, message)) =
-            self;
-        formatter.write_str(message)
+        formatter.write_str(match self {
+            Failure::Usage(message) | Failure::Failed(message) => message,
+            Failure::Interrupted(_, message) => message,
+        })
     }
 }

@@ -44,7 +44,8 @@ pub(crate) struct Run {
     /// Peers, with commas between them; all where none is named.
     #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = name)]
     pub(crate) peers: Vec<String>,
-    /// How often each kernel runs on each peer.
+    /// How often each kernel runs on each peer. Where a signal interrupts, what the whole rounds
+    /// have is shown and written.
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) rounds: u16,
     /// The peer that runs twice in each round, under two names. `hak-general` unless another is
