@@ -13,9 +13,10 @@
 use core::ffi::{CStr, c_char, c_void};
 use core::mem;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use super::no_memory;
+use crate::local;
 
 /// A function of other allocators, once it was looked for.
 struct Elsewhere {
@@ -24,8 +25,20 @@ struct Elsewhere {
     seen: AtomicPtr<c_void>,
     next: AtomicPtr<c_void>,
     /// What is being handed over.
-    handed: AtomicPtr<u8>,
+    handed: [Handed; HANDED_MAX],
 }
+
+/// A pointer that a thread is handing over.
+struct Handed {
+    /// The thread, or 0.
+    thread: AtomicUsize,
+    /// Only its thread reads it.
+    start: AtomicPtr<u8>,
+}
+
+/// Most pointers that are handed over at a time and known when they come back. One more would go
+/// round until there is a place.
+const HANDED_MAX: usize = 64;
 
 /// The address of nothing: it was looked for, and there is none.
 const NONE: *mut c_void = ptr::without_provenance_mut(1);
@@ -37,21 +50,27 @@ static USABLE_SIZE: Elsewhere = Elsewhere::new(c"malloc_usable_size");
 impl Elsewhere {
     const fn new(name: &'static CStr) -> Self {
         let (seen, next) = (AtomicPtr::new(ptr::null_mut()), AtomicPtr::new(ptr::null_mut()));
-        let handed = AtomicPtr::new(ptr::null_mut());
+        let handed = [const { Handed::new() }; HANDED_MAX];
         Elsewhere { name, seen, next, handed }
     }
 
     /// Calls `act` with the function that a pointer is for, or with none.
     ///
     /// A library that is loaded before this one may be what the program sees, and hand what it gets
-    /// to us. The second time the pointer goes to what is behind us.
+    /// to us. The second time in the same thread the pointer goes to what is behind us. In another
+    /// thread it is another block, which the other allocator placed where the first one was.
     fn hand<R>(&self, start: NonNull<u8>, act: impl FnOnce(Option<NonNull<c_void>>) -> R) -> R {
-        let before = self.handed.swap(start.as_ptr(), Ordering::Relaxed);
-        let is_back = ptr::eq(before, start.as_ptr());
-        let seen = if is_back { None } else { found(&self.seen, || self.seen_by_program()) };
-        let result = act(seen.or_else(|| found(&self.next, || symbol(libc::RTLD_NEXT, self.name))));
-        let (start, none, relaxed) = (start.as_ptr(), ptr::null_mut(), Ordering::Relaxed);
-        let _ = self.handed.compare_exchange(start, none, relaxed, relaxed);
+        let next = || found(&self.next, || symbol(libc::RTLD_NEXT, self.name));
+        let Some(seen) = found(&self.seen, || self.seen_by_program()) else { return act(next()) };
+        let thread = local::id();
+        if self.handed.iter().any(|handed| handed.is(thread, start)) {
+            return act(next());
+        }
+        let handed = self.handed.iter().find(|handed| handed.enter(thread, start));
+        let result = act(Some(seen));
+        if let Some(handed) = handed {
+            handed.thread.store(0, Ordering::Relaxed);
+        }
         result
     }
 
@@ -60,8 +79,30 @@ impl Elsewhere {
     }
 }
 
+impl Handed {
+    const fn new() -> Self {
+        Handed { thread: AtomicUsize::new(0), start: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// Whether it is what a thread, the caller's, is handing over.
+    fn is(&self, thread: usize, start: NonNull<u8>) -> bool {
+        self.thread.load(Ordering::Relaxed) == thread
+            && ptr::eq(self.start.load(Ordering::Relaxed), start.as_ptr())
+    }
+
+    /// Enters what a thread, the caller's, hands over; false if it has something else.
+    fn enter(&self, thread: usize, start: NonNull<u8>) -> bool {
+        let relaxed = Ordering::Relaxed;
+        let is_free = self.thread.compare_exchange(0, thread, relaxed, relaxed).is_ok();
+        if is_free {
+            self.start.store(start.as_ptr(), relaxed);
+        }
+        is_free
+    }
+}
+
 /// What is known, or found out now.
-fn found(
+pub(super) fn found(
     known: &AtomicPtr<c_void>,
     find: impl FnOnce() -> Option<NonNull<c_void>>,
 ) -> Option<NonNull<c_void>> {
@@ -74,7 +115,7 @@ fn found(
 }
 
 /// Whether an address lies in this library, or the program that holds it.
-fn is_ours(address: NonNull<c_void>) -> bool {
+pub(super) fn is_ours(address: NonNull<c_void>) -> bool {
     let base = |address: *const c_void| {
         let Some(dladdr) = weak!("dladdr") else { return ptr::null() };
         // SAFETY: the C library's function has this type.
