@@ -1,6 +1,9 @@
 //! Linux, through the C library's thin wrappers.
+//!
+//! Memory is asked for by the system call itself: a library that puts its own functions in place of
+//! the wrappers may allocate in them, and locks are held here.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::{c_int, c_long, c_void};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -25,6 +28,58 @@ impl Drop for KeepErrno {
     }
 }
 
+/// A system call about memory; `None` when it fails.
+///
+/// # Safety
+///
+/// As for the system call of that number.
+unsafe fn ask(number: c_long, arguments: [usize; 6]) -> Option<usize> {
+    let [first, second, third, fourth, fifth, sixth] = arguments;
+    // SAFETY: by this function's contract.
+    usize::try_from(unsafe { libc::syscall(number, first, second, third, fourth, fifth, sixth) })
+        .ok()
+}
+
+/// Flags as the system takes them.
+fn flags(flags: c_int) -> usize {
+    flags.cast_unsigned() as usize
+}
+
+/// Maps zeroed, private memory with an access.
+fn map_for(access: c_int, bytes: usize) -> Option<NonNull<u8>> {
+    let _errno = KeepErrno::new();
+    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let arguments = [0, bytes, flags(access), flags(kind), usize::MAX, 0];
+    // SAFETY: an anonymous mapping at an address of the kernel's choice touches nothing of ours.
+    let memory = unsafe { ask(libc::SYS_mmap, arguments) }?;
+    NonNull::new(ptr::with_exposed_provenance_mut(memory))
+}
+
+/// Gives an advice about a range; false when it is refused.
+///
+/// # Safety
+///
+/// The range is mapped and belongs to the caller. The advice changes no contents, or the caller
+/// needs none.
+unsafe fn advise(memory: NonNull<u8>, bytes: usize, advice: c_int) -> bool {
+    let _errno = KeepErrno::new();
+    let start = memory.as_ptr().expose_provenance();
+    // SAFETY: by this function's contract.
+    unsafe { ask(libc::SYS_madvise, [start, bytes, flags(advice), 0, 0, 0]) }.is_some()
+}
+
+/// Changes the access to a range; false when that is refused.
+///
+/// # Safety
+///
+/// The range is mapped and belongs to the caller, and is not used in ways that are forbidden now.
+unsafe fn protect(memory: NonNull<u8>, bytes: usize, access: c_int) -> bool {
+    let _errno = KeepErrno::new();
+    let start = memory.as_ptr().expose_provenance();
+    // SAFETY: by this function's contract.
+    unsafe { ask(libc::SYS_mprotect, [start, bytes, flags(access), 0, 0, 0]) }.is_some()
+}
+
 /// Bytes of an OS page, asked once.
 pub(crate) fn page_bytes() -> usize {
     static PAGE_BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -42,23 +97,14 @@ pub(crate) fn page_bytes() -> usize {
 
 /// Maps zeroed, private memory; `None` when the system refuses.
 pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
-    let _errno = KeepErrno::new();
-    let access = libc::PROT_READ | libc::PROT_WRITE;
-    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: an anonymous mapping at an address of the kernel's choice touches nothing of ours.
-    let memory = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0) };
-    if memory == libc::MAP_FAILED { None } else { NonNull::new(memory.cast()) }
+    map_for(libc::PROT_READ | libc::PROT_WRITE, bytes)
 }
 
 /// Reserves addresses that read as zeros, and take no memory until [`allow`] makes them writable;
 /// `None` when the system refuses.
 #[cfg(feature = "c")]
 pub(crate) fn reserve(bytes: usize) -> Option<NonNull<u8>> {
-    let _errno = KeepErrno::new();
-    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: an anonymous mapping at an address of the kernel's choice touches nothing of ours.
-    let memory = unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ, kind, -1, 0) };
-    if memory == libc::MAP_FAILED { None } else { NonNull::new(memory.cast()) }
+    map_for(libc::PROT_READ, bytes)
 }
 
 /// Bytes of addresses that the process may have; `None` without a limit.
@@ -80,8 +126,9 @@ pub(crate) fn address_limit() -> Option<usize> {
 /// 2. No one uses its memory after this call, unless it returns false.
 pub(crate) unsafe fn unmap(memory: NonNull<u8>, bytes: usize) -> bool {
     let _errno = KeepErrno::new();
+    let start = memory.as_ptr().expose_provenance();
     // SAFETY: by (1) and (2).
-    unsafe { libc::munmap(memory.as_ptr().cast(), bytes) == 0 }
+    unsafe { ask(libc::SYS_munmap, [start, bytes, 0, 0, 0, 0]) }.is_some()
 }
 
 /// Resizes a mapping, keeping its contents; what is new is zero. `None` leaves it as it was: there
@@ -98,10 +145,11 @@ pub(crate) unsafe fn remap(
     may_move: bool,
 ) -> Option<NonNull<u8>> {
     let _errno = KeepErrno::new();
-    let flags = if may_move { libc::MREMAP_MAYMOVE } else { 0 };
+    let moving = flags(if may_move { libc::MREMAP_MAYMOVE } else { 0 });
+    let start = memory.as_ptr().expose_provenance();
     // SAFETY: by (1) and (2).
-    let moved = unsafe { libc::mremap(memory.as_ptr().cast(), old_bytes, new_bytes, flags) };
-    if moved == libc::MAP_FAILED { None } else { NonNull::new(moved.cast()) }
+    let moved = unsafe { ask(libc::SYS_mremap, [start, old_bytes, new_bytes, moving, 0, 0]) }?;
+    NonNull::new(ptr::with_exposed_provenance_mut(moved))
 }
 
 /// Asks that a range be backed by single OS pages, whatever the system's setting; may be refused.
@@ -110,9 +158,8 @@ pub(crate) unsafe fn remap(
 ///
 /// The range is mapped and belongs to the caller.
 pub(crate) unsafe fn no_huge_pages(memory: NonNull<u8>, bytes: usize) {
-    let _errno = KeepErrno::new();
     // SAFETY: the advice changes no contents.
-    unsafe { libc::madvise(memory.as_ptr().cast(), bytes, libc::MADV_NOHUGEPAGE) };
+    unsafe { advise(memory, bytes, libc::MADV_NOHUGEPAGE) };
 }
 
 /// Asks that a range be backed by huge pages where that is possible; may be refused.
@@ -121,9 +168,8 @@ pub(crate) unsafe fn no_huge_pages(memory: NonNull<u8>, bytes: usize) {
 ///
 /// The range is mapped and belongs to the caller.
 pub(crate) unsafe fn advise_huge_pages(memory: NonNull<u8>, bytes: usize) {
-    let _errno = KeepErrno::new();
     // SAFETY: the advice changes no contents.
-    unsafe { libc::madvise(memory.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
+    unsafe { advise(memory, bytes, libc::MADV_HUGEPAGE) };
 }
 
 /// Makes a range resident, as far as the system can (since Linux 5.14).
@@ -132,9 +178,8 @@ pub(crate) unsafe fn advise_huge_pages(memory: NonNull<u8>, bytes: usize) {
 ///
 /// The range is mapped and belongs to the caller.
 pub(crate) unsafe fn populate(memory: NonNull<u8>, bytes: usize) {
-    let _errno = KeepErrno::new();
     // SAFETY: contents are kept.
-    unsafe { libc::madvise(memory.as_ptr().cast(), bytes, libc::MADV_POPULATE_WRITE) };
+    unsafe { advise(memory, bytes, libc::MADV_POPULATE_WRITE) };
 }
 
 /// Returns the OS pages of a range, which stays mapped; false when the system refuses. Whether the
@@ -144,10 +189,9 @@ pub(crate) unsafe fn populate(memory: NonNull<u8>, bytes: usize) {
 ///
 /// The range is mapped and belongs to the caller, and its contents are not needed.
 pub(crate) unsafe fn discard(memory: NonNull<u8>, bytes: usize, lazily: bool) -> bool {
-    let _errno = KeepErrno::new();
     let advice = if lazily { libc::MADV_FREE } else { libc::MADV_DONTNEED };
     // SAFETY: by this function's contract.
-    unsafe { libc::madvise(memory.as_ptr().cast(), bytes, advice) == 0 }
+    unsafe { advise(memory, bytes, advice) }
 }
 
 /// Forbids all access to a range, whose contents stay; false when the system refuses, as it may at
@@ -157,9 +201,8 @@ pub(crate) unsafe fn discard(memory: NonNull<u8>, bytes: usize, lazily: bool) ->
 ///
 /// The range is mapped and belongs to the caller, and no one uses it while access is forbidden.
 pub(crate) unsafe fn forbid(memory: NonNull<u8>, bytes: usize) -> bool {
-    let _errno = KeepErrno::new();
     // SAFETY: by this function's contract.
-    unsafe { libc::mprotect(memory.as_ptr().cast(), bytes, libc::PROT_NONE) == 0 }
+    unsafe { protect(memory, bytes, libc::PROT_NONE) }
 }
 
 /// Allows access again; false when the system refuses, and access stays forbidden.
@@ -168,10 +211,8 @@ pub(crate) unsafe fn forbid(memory: NonNull<u8>, bytes: usize) -> bool {
 ///
 /// The range is mapped and belongs to the caller.
 pub(crate) unsafe fn allow(memory: NonNull<u8>, bytes: usize) -> bool {
-    let _errno = KeepErrno::new();
-    let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: by this function's contract.
-    unsafe { libc::mprotect(memory.as_ptr().cast(), bytes, access) == 0 }
+    unsafe { protect(memory, bytes, libc::PROT_READ | libc::PROT_WRITE) }
 }
 
 /// A random number that no one can guess; `None` when the system has none to give at once.
