@@ -90,6 +90,16 @@ static void lack_of_memory_is_thrown() {
     CHECK(!::operator new[](too_large, std::nothrow));
     CHECK(!::operator new(too_large, wide, std::nothrow));
     CHECK(!::operator new[](too_large, wide, std::nothrow));
+    // Nor is there memory at what is no alignment.
+    for (std::size_t align : {std::size_t(0), std::size_t(3), std::size_t(24), std::size_t(5000)}) {
+        auto odd = std::align_val_t(align);
+        for (std::size_t bytes : {std::size_t(10), std::size_t(70000), std::size_t(5000000)}) {
+            CHECK(throws_bad_alloc([=] { sink = ::operator new(bytes, odd); }));
+            CHECK(throws_bad_alloc([=] { sink = ::operator new[](bytes, odd); }));
+            CHECK(!::operator new(bytes, odd, std::nothrow));
+            CHECK(!::operator new[](bytes, odd, std::nothrow));
+        }
+    }
 }
 
 static int calls;

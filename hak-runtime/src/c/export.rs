@@ -95,6 +95,47 @@ macro_rules! export_functions {
     };
 }
 
+/// The same for operators of C++ that are made of others, which the program may have replaced.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! export_derived {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {
+        $crate::export_functions! {
+            $(
+                fn $name($($argument: $type),*) $(-> $result)? {
+                    static DERIVED: runtime::Derived =
+                        runtime::Derived::new(concat!(stringify!($name), "\0"));
+
+                    // A call by its own: the hit path is to save no registers for it. What the
+                    // other throws passes no frame of ours, since each call is the last thing
+                    // that is done.
+                    #[cold]
+                    #[inline(never)]
+                    unsafe extern "C" fn elsewhere($($argument: $type),*) $(-> $result)? {
+                        match DERIVED.of_others() {
+                            Some(other) => {
+                                // SAFETY: an operator of this name has this type.
+                                let other: unsafe extern "C" fn($($type),*) $(-> $result)? =
+                                    unsafe { ::core::mem::transmute(other) };
+                                // SAFETY: by this function's contract, which is the operator's.
+                                unsafe { other($($argument),*) }
+                            }
+                            // From here on this one does it.
+                            // SAFETY: as above.
+                            None => unsafe { $name($($argument),*) },
+                        }
+                    }
+
+                    if runtime::may_be_replaced() {
+                        return elsewhere($($argument),*);
+                    }
+                    $body
+                }
+            )*
+        }
+    };
+}
+
 /// The operators of C++, by their mangled names: `w` is one object, `a` an array, `m` a size,
 /// `St11align_val_t` an alignment, `RKSt9nothrow_t` one that does not throw.
 #[doc(hidden)]
@@ -105,11 +146,15 @@ macro_rules! export_operators {
             fn _Znwm(bytes: usize) -> *mut c_void {
                 L::malloc_or(bytes, runtime::new_elsewhere::<L>).cast()
             }
-            fn _Znam(bytes: usize) -> *mut c_void {
-                L::malloc_or(bytes, runtime::new_elsewhere::<L>).cast()
-            }
             fn _ZnwmSt11align_val_t(bytes: usize, align: usize) -> *mut c_void {
                 runtime::new_aligned::<L>(bytes, align).cast()
+            }
+            fn _ZdlPv(block: *mut c_void) { L::free(block.cast()) }
+            fn _ZdlPvSt11align_val_t(block: *mut c_void, _align: usize) { L::free(block.cast()) }
+        }
+        $crate::export_derived! {
+            fn _Znam(bytes: usize) -> *mut c_void {
+                L::malloc_or(bytes, runtime::new_elsewhere::<L>).cast()
             }
             fn _ZnamSt11align_val_t(bytes: usize, align: usize) -> *mut c_void {
                 runtime::new_aligned::<L>(bytes, align).cast()
@@ -134,7 +179,6 @@ macro_rules! export_operators {
             ) -> *mut c_void {
                 runtime::new_aligned_or_null::<L>(bytes, align, nothrow).cast()
             }
-            fn _ZdlPv(block: *mut c_void) { L::free(block.cast()) }
             fn _ZdaPv(block: *mut c_void) { L::free(block.cast()) }
             fn _ZdlPvm(block: *mut c_void, _bytes: usize) { L::free(block.cast()) }
             fn _ZdaPvm(block: *mut c_void, _bytes: usize) { L::free(block.cast()) }
@@ -144,7 +188,6 @@ macro_rules! export_operators {
             fn _ZdaPvRKSt9nothrow_t(block: *mut c_void, _nothrow: *const c_void) {
                 L::free(block.cast())
             }
-            fn _ZdlPvSt11align_val_t(block: *mut c_void, _align: usize) { L::free(block.cast()) }
             fn _ZdaPvSt11align_val_t(block: *mut c_void, _align: usize) { L::free(block.cast()) }
             fn _ZdlPvmSt11align_val_t(block: *mut c_void, _bytes: usize, _align: usize) {
                 L::free(block.cast())

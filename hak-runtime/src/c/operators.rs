@@ -9,14 +9,78 @@
 //! A `new` that does not throw must catch what a handler throws. That needs C++, so the C++
 //! library's own operator does it, which ends in ours; where that is not found, no handler is
 //! called.
+//!
+//! A program may replace some operators and not others. Those for arrays, those with a size and
+//! those that do not throw are made of the plain ones. So in a program that has plain ones of its
+//! own the C++ library's operators do the rest, which call them.
 
 use core::ffi::{CStr, c_void};
 use core::mem;
 use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use super::foreign::{symbol, weak};
+use super::foreign::{found, is_ours, symbol, weak};
 use super::standard::obtain;
 use super::{ALIGN, Library};
+
+/// The operators of which others are made.
+const PLAIN: [&CStr; 8] = [
+    c"_Znwm",
+    c"_Znam",
+    c"_ZdlPv",
+    c"_ZdaPv",
+    c"_ZnwmSt11align_val_t",
+    c"_ZnamSt11align_val_t",
+    c"_ZdlPvSt11align_val_t",
+    c"_ZdaPvSt11align_val_t",
+];
+
+/// Whether the program is known to have one of them of its own.
+static IS_REPLACED: AtomicBool = AtomicBool::new(false);
+/// Whether it may have, as long as nobody has looked.
+static MAY_BE_REPLACED: AtomicBool = AtomicBool::new(true);
+
+/// An operator that is made of others.
+pub struct Derived {
+    name: &'static CStr,
+    next: AtomicPtr<c_void>,
+}
+
+impl Derived {
+    /// The operator of a mangled name, with a zero at its end.
+    #[must_use]
+    pub const fn new(name: &'static str) -> Self {
+        let Ok(name) = CStr::from_bytes_with_nul(name.as_bytes()) else {
+            panic!("a name ends with its only zero")
+        };
+        Derived { name, next: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// The C++ library's own operator, if that is to be called: the program has replaced one that
+    /// this is made of. If it is not, [`may_be_replaced`] says no from here on.
+    #[must_use]
+    pub fn of_others(&self) -> Option<NonNull<c_void>> {
+        if !IS_REPLACED.load(Ordering::Relaxed) {
+            let mut seen = PLAIN.iter().filter_map(|name| symbol(libc::RTLD_DEFAULT, name));
+            IS_REPLACED.store(seen.any(|seen| !is_ours(seen)), Ordering::Relaxed);
+        }
+        let is_replaced = IS_REPLACED.load(Ordering::Relaxed);
+        let next = || found(&self.next, || symbol(libc::RTLD_NEXT, self.name));
+        let other = if is_replaced { next() } else { None };
+        if other.is_none() {
+            MAY_BE_REPLACED.store(false, Ordering::Relaxed);
+        }
+        other
+    }
+}
+
+/// Whether an operator that is made of others has to ask [`Derived::of_others`] before it allocates
+/// or frees.
+#[inline]
+#[must_use]
+pub fn may_be_replaced() -> bool {
+    MAY_BE_REPLACED.load(Ordering::Relaxed)
+}
 
 /// What is tried again: a size and an alignment, a block or null.
 type Try = extern "C" fn(usize, usize) -> *mut u8;
@@ -100,7 +164,7 @@ extern "C" fn thrower() -> *const c_void {
 }
 
 extern "C" fn again<A: Library>(bytes: usize, align: usize) -> *mut u8 {
-    obtain::<A>(bytes, align)
+    obtain_aligned::<A>(bytes, align)
 }
 
 /// An operator `new` of bytes, when the hit path has found no block, or no class.
@@ -110,10 +174,15 @@ pub fn new_elsewhere<A: Library>(bytes: usize) -> *mut u8 {
     new_aligned::<A>(bytes, ALIGN)
 }
 
-/// An operator `new` with an alignment, a power of two.
+/// A block; null without memory, and for an alignment that is no power of two.
+fn obtain_aligned<A: Library>(bytes: usize, align: usize) -> *mut u8 {
+    if align.is_power_of_two() { obtain::<A>(bytes, align.max(ALIGN)) } else { ptr::null_mut() }
+}
+
+/// An operator `new` with an alignment. One that is no power of two is as if there were no memory,
+/// as in the C++ library.
 pub fn new_aligned<A: Library>(bytes: usize, align: usize) -> *mut u8 {
-    let align = align.max(ALIGN);
-    let block = obtain::<A>(bytes, align);
+    let block = obtain_aligned::<A>(bytes, align);
     if !block.is_null() {
         return block;
     }
@@ -139,7 +208,7 @@ pub fn new_aligned_or_null<A: Library>(
     align: usize,
     nothrow: *const c_void,
 ) -> *mut u8 {
-    let block = obtain::<A>(bytes, align.max(ALIGN));
+    let block = obtain_aligned::<A>(bytes, align);
     if !block.is_null() || handler().is_null() {
         return block;
     }
