@@ -169,6 +169,39 @@ fn another_library_hands_us_what_is_not_ours() {
 }
 
 #[test]
+fn a_programs_own_blocks_go_back_to_it() {
+    let carried = Program::new("carried.c").arg("-rdynamic").compile();
+    run(carried.command());
+    for name in ["general", "tiny"] {
+        run(carried.command().preload(&of(name)));
+    }
+}
+
+#[test]
+fn a_programs_own_operators_get_all_that_is_made_of_them() {
+    let replaced = compile("replaced.cpp");
+    run(replaced.command());
+    on_all(&replaced);
+}
+
+#[test]
+fn another_library_allocates_while_memory_is_asked_for() {
+    let watcher = Program::new("watcher.c").args(&["-shared", "-fPIC"]).name("watcher.so");
+    let (watcher, threads) = (watcher.compile(), compile("threads.c"));
+    for name in ["general", "hardened"] {
+        let library = of(name).shared;
+        for order in [[&library, watcher.path()], [watcher.path(), &library]] {
+            run(threads.command().arg("2000").preloads(&order));
+        }
+    }
+}
+
+#[test]
+fn a_block_gets_shorter_without_memory() {
+    on_all(&compile("shrink.c"));
+}
+
+#[test]
 fn a_process_may_do_little() {
     let filtered = compile("filtered.c");
     for name in ["general", "hardened"] {

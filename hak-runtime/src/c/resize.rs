@@ -78,7 +78,8 @@ unsafe fn moved<A: Library>(block: *mut u8, usable: usize, bytes: usize) -> *mut
     let want = if usable < bytes { Want::Growth } else { Want::Bytes };
     let new = obtain_for::<A>(bytes, ALIGN, want);
     if new.is_null() {
-        return no_memory();
+        // A shorter one is not worth failing for.
+        return if bytes <= usable { block } else { no_memory() };
     }
     // SAFETY: the old block has `usable` bytes, and the new one, which is another, has `bytes`.
     unsafe { ptr::copy_nonoverlapping(block, new, usable.min(bytes)) };
