@@ -25,6 +25,12 @@ fn build(args: &Build, spec: &Spec) -> Result<()> {
     let library = library::of(&args.spec, spec)?;
     let usual = || PathBuf::from(format!("libhak_{}.so", spec.name.to_lowercase()));
     let shared = args.output.clone().or_else(|| args.archive.is_none().then(usual));
+    if shared.is_some() && shared == args.archive {
+        return Err(format!(
+            "`{}` cannot be both the library and the archive\n   = help: name two files",
+            shared.unwrap_or_default().display()
+        ));
+    }
     let targets = [(&library.shared, shared), (&library.archive, args.archive.clone())];
     for (made, target) in targets {
         if let Some(target) = target {
@@ -36,6 +42,12 @@ fn build(args: &Build, spec: &Spec) -> Result<()> {
 
 /// Copies what was made to where it is wanted, at once: a program may have loaded what is there.
 fn put(made: &Path, target: &Path) -> Result<()> {
+    if target.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        return Err(format!(
+            "`{}` is no regular file, and stays what it is\n   = help: name another file",
+            target.display()
+        ));
+    }
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let put = tempfile::NamedTempFile::new_in(folder).and_then(|file| {

@@ -8,6 +8,7 @@
 mod crates;
 
 use std::env;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -35,8 +36,12 @@ impl Library {
         Library { shared: folder.join("libhak.so"), archive: folder.join("libhak.a") }
     }
 
+    /// Whether both files are there, and not emptied.
     fn is_there(&self) -> bool {
-        self.shared.is_file() && self.archive.is_file()
+        let has_bytes = |path: &Path| {
+            path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
+        };
+        has_bytes(&self.shared) && has_bytes(&self.archive)
     }
 }
 
@@ -59,7 +64,7 @@ pub(crate) fn of(origin: &Path, spec: &Spec) -> Result<Library> {
 
 /// What the compiler says of itself: its version, and what it compiles for.
 fn compiler() -> Result<String> {
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let rustc = rustc();
     let output = Command::new(&rustc).arg("-vV").stdin(Stdio::null()).output();
     let output = output.map_err(|error| cannot_start(Path::new(&rustc), &error))?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -73,6 +78,10 @@ fn compiler() -> Result<String> {
         ));
     }
     Ok(said)
+}
+
+fn rustc() -> OsString {
+    env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())
 }
 
 fn cannot_start(program: &Path, error: &std::io::Error) -> String {
@@ -114,9 +123,10 @@ fn build(cache: &Path, crates: &Crates, shown: &str, library: &Library) -> Resul
     keep(&made(".a")?, &library.archive)
 }
 
-/// Cargo works where the user is, so that the compiler is that of the user's programs there. Flags
-/// meant for other builds are not handed on. `nodelete`: what a library has allocated outlives it,
-/// so it stays when it is closed.
+/// Cargo works in the crate's folder, so that it reads no configuration that is meant for the
+/// programs where the user is, and gets no flags that are. The toolchain is that of where the user
+/// is all the same. `nodelete`: what a library has allocated outlives it, so it stays when it is
+/// closed.
 fn cargo(manifest: &Path, target: &Path) -> Result<Output> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(&cargo);
@@ -127,11 +137,33 @@ fn cargo(manifest: &Path, target: &Path) -> Result<Output> {
         .arg("--target-dir")
         .arg(target)
         .args(["--", "-C", "link-arg=-Wl,-z,nodelete"])
-        .env_remove("RUSTFLAGS")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .env_remove("CARGO_BUILD_TARGET")
+        .current_dir(manifest.parent().unwrap_or(Path::new(".")))
         .stdin(Stdio::null());
+    if let Some(toolchain) = toolchain() {
+        command.env("RUSTUP_TOOLCHAIN", toolchain);
+    }
+    let names = env::vars_os().map(|(name, _)| name);
+    names.filter(|name| is_for_other_builds(name)).for_each(|name| {
+        command.env_remove(name);
+    });
     command.output().map_err(|error| cannot_start(Path::new(&cargo), &error))
+}
+
+/// The folder of the compiler's toolchain, by which rustup knows it.
+fn toolchain() -> Option<PathBuf> {
+    let output = Command::new(rustc()).args(["--print", "sysroot"]).stdin(Stdio::null()).output();
+    let printed = String::from_utf8(output.ok()?.stdout).ok()?;
+    Some(PathBuf::from(printed.trim_end())).filter(|folder| folder.is_absolute())
+}
+
+/// Whether a variable tells compilers how to build what is built where the user is.
+fn is_for_other_builds(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    let (names, beginnings) = (
+        ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_INCREMENTAL", "RUSTC_WORKSPACE_WRAPPER"],
+        ["CARGO_BUILD_", "CARGO_PROFILE_", "CARGO_TARGET_"],
+    );
+    names.contains(&name) || beginnings.iter().any(|beginning| name.starts_with(beginning))
 }
 
 /// Cargo tells in a line of JSON for each crate what it made: the last file of an ending.

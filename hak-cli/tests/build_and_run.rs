@@ -73,6 +73,59 @@ fn a_library_is_built_once_and_without_a_network() {
     assert_eq!(no_cargo(&["build", "small.toml"]).status.code(), Some(2));
 }
 
+/// Flags of the programs that are built where the user is do not get into a library.
+#[test]
+fn how_other_programs_are_built_is_nothing_to_a_library() {
+    let place = Place::new();
+    let programs = place.path().join("programs");
+    fs::create_dir_all(programs.join(".cargo")).unwrap();
+    let build = |name: &str| {
+        let mut command = place.command(&["build", "../small.toml", "-o", name]);
+        command.current_dir(&programs);
+        command
+    };
+    let output = build("../plain.so").output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    fs::remove_dir_all(place.path().join("cache")).unwrap();
+    place.write(
+        "programs/.cargo/config.toml",
+        "[profile.release]\nopt-level = 0\n[build]\nrustflags = [\"-Ctarget-cpu=native\"]\n",
+    );
+    let mut flagged = build("../flagged.so");
+    flagged
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
+        .env("CARGO_BUILD_RUSTFLAGS", "-Copt-level=0");
+    flagged.env("CARGO_PROFILE_RELEASE_PANIC", "unwind").env("CARGO_BUILD_TARGET", "none");
+    let output = flagged.output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let read = |name| fs::read(place.path().join(name)).unwrap();
+    assert!(read("plain.so") == read("flagged.so"), "the two libraries differ");
+}
+
+#[test]
+fn what_is_no_file_of_ones_own_is_not_replaced() {
+    let place = Place::new();
+    let output = place.run(&["build", "small.toml", "-o", "/dev/null"]);
+    let why = "`/dev/null` is no regular file, and stays what it is";
+    assert!(!output.status.success() && said(&output).contains(why), "{}", said(&output));
+    let output = place.run(&["build", "small.toml", "-o", "one", "--static", "one"]);
+    let why = "`one` cannot be both the library and the archive";
+    assert!(!output.status.success() && said(&output).contains(why), "{}", said(&output));
+    assert!(!place.path().join("one").exists());
+}
+
+#[test]
+fn an_emptied_library_is_built_anew() {
+    let place = Place::new();
+    assert!(place.run(&["build", "small.toml", "-o", "small.so"]).status.success());
+    let folders = fs::read_dir(place.path().join("cache/hak/c")).unwrap();
+    let kept = folders.map(|folder| folder.unwrap().path().join("libhak.so"));
+    let kept = kept.into_iter().find(|file| file.is_file()).unwrap();
+    fs::write(&kept, "").unwrap();
+    assert!(place.run(&["build", "small.toml", "-o", "small.so"]).status.success());
+    assert!(is_elf(&kept) && is_elf(&place.path().join("small.so")));
+}
+
 #[test]
 fn several_build_the_same_at_once() {
     let place = Place::new();
