@@ -105,8 +105,10 @@ fn how_other_programs_are_built_is_nothing_to_a_library() {
 #[test]
 fn what_is_no_file_of_ones_own_is_not_replaced() {
     let place = Place::new();
-    let output = place.run(&["build", "small.toml", "-o", "/dev/null"]);
-    let why = "`/dev/null` is no regular file, and stays what it is";
+    // By a link, lest a mistake replace the device itself.
+    std::os::unix::fs::symlink("/dev/null", place.path().join("null")).unwrap();
+    let output = place.run(&["build", "small.toml", "-o", "null"]);
+    let why = "`null` is no regular file, and stays what it is";
     assert!(!output.status.success() && said(&output).contains(why), "{}", said(&output));
     let output = place.run(&["build", "small.toml", "-o", "one", "--static", "one"]);
     let why = "`one` cannot be both the library and the archive";

@@ -2,7 +2,9 @@
 #ifndef CHECK_H
 #define CHECK_H
 
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -54,5 +56,19 @@ static inline long count_mappings(void) {
     fclose(file);
     return lines;
 }
+
+/* In C++: whether what is called throws for want of memory. */
+#ifdef __cplusplus
+#include <new>
+
+template <typename Call> static bool throws_bad_alloc(Call call) {
+    try {
+        call();
+    } catch (const std::bad_alloc &) {
+        return true;
+    }
+    return false;
+}
+#endif
 
 #endif

@@ -1,4 +1,5 @@
 // Every form of the operators new and delete; handlers, exceptions and threads.
+#include "check.h"
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -11,14 +12,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            std::_Exit(1); \
-        } \
-    } while (0)
 
 static volatile std::size_t too_large = std::size_t(1) << 60;
 // Where blocks go, so that none is left out by the compiler.
@@ -68,15 +61,6 @@ static void forms_match() {
         wide.push_back(std::make_unique<Wide>());
         CHECK(is_aligned(wide.back().get(), 128));
     }
-}
-
-template <typename Call> static bool throws_bad_alloc(Call call) {
-    try {
-        call();
-    } catch (const std::bad_alloc &) {
-        return true;
-    }
-    return false;
 }
 
 static void lack_of_memory_is_thrown() {

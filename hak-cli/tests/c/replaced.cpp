@@ -1,5 +1,6 @@
 // A program that has its own plain operators new and delete, and none of those that are made of
 // them: all its blocks come from its own, and go to its own.
+#include "check.h"
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -8,14 +9,6 @@
 #include <new>
 #include <string>
 #include <vector>
-
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            std::_Exit(1); \
-        } \
-    } while (0)
 
 static const std::size_t HEAD = 32;
 static const std::uint64_t MARK = 0x6d79206f776e;
@@ -47,15 +40,6 @@ void operator delete(void *block) noexcept { own_delete(block); }
 struct Sized {
     char bytes[48];
 };
-
-template <typename Throws> static bool throws_bad_alloc(Throws act) {
-    try {
-        act();
-    } catch (const std::bad_alloc &) {
-        return true;
-    }
-    return false;
-}
 
 int main() {
     long before = live;
