@@ -14,6 +14,8 @@
 //!    to the system again at the next trim: nothing is lost, and a free always succeeds.
 //! 3. No system call is made while the lock is held.
 
+#[cfg(all(test, loom))]
+mod models;
 #[cfg(test)]
 mod tests;
 
@@ -53,6 +55,14 @@ impl Range {
         }
         (other.end() == self.start.addr().get()).then_some(Range { start: other.start, bytes })
     }
+}
+
+/// What the store has for a request, taken out of it.
+enum Found {
+    /// As many bytes as were asked for.
+    Whole(NonNull<u8>),
+    /// A range with fewer.
+    Shorter(Range),
 }
 
 /// A range that could not be unmapped, at its own start.
@@ -117,18 +127,22 @@ impl Huge {
         account: &Account,
     ) -> Option<NonNull<u8>> {
         let bytes = os::whole_pages(bytes)?;
-        let kept = self.store.lock().take(bytes, align);
-        if let Some(start) = kept {
-            if zeroed {
-                // SAFETY: the range is ours now.
-                unsafe { zero(start, bytes) };
+        let found = self.store.lock().find(bytes, align);
+        match found {
+            Some(Found::Whole(start)) => {
+                if zeroed {
+                    // SAFETY: the range is ours now.
+                    unsafe { zero(start, bytes) };
+                }
+                return Some(start);
             }
-            return Some(start);
-        }
-        if align <= os::page_bytes()
-            && let Some(start) = self.alloc_longer(bytes, zeroed, account)
-        {
-            return Some(start);
+            Some(Found::Shorter(range)) => {
+                let start = self.make_longer(range, bytes, zeroed, account);
+                if start.is_some() {
+                    return start;
+                }
+            }
+            None => {}
         }
         if !account.charge(bytes) {
             return None;
@@ -152,11 +166,16 @@ impl Huge {
         }
     }
 
-    /// Memory of `bytes`, which no kept range has, from the longest of them; `None` when there is
-    /// none, when the system refuses, or the account is at its limit.
-    fn alloc_longer(&self, bytes: usize, zeroed: bool, account: &Account) -> Option<NonNull<u8>> {
-        let range = self.store.lock().pop_longest()?;
-        // SAFETY: the range is ours now, and alignment is as good everywhere.
+    /// Memory of `bytes` from a shorter range that was kept; keeps it again when the system refuses,
+    /// or the account is at its limit.
+    fn make_longer(
+        &self,
+        range: Range,
+        bytes: usize,
+        zeroed: bool,
+        account: &Account,
+    ) -> Option<NonNull<u8>> {
+        // SAFETY: the range is ours, shorter, and alignment is as good everywhere.
         let longer = unsafe { grow(range.start, [range.bytes, bytes], 1, account) };
         match longer {
             // SAFETY: the mapping is ours, and longer.
@@ -330,7 +349,7 @@ pub(crate) unsafe fn advise(start: NonNull<u8>, bytes: usize, account: &Account)
 ///
 /// # Safety
 ///
-/// As for [`Huge::resize`].
+/// As for [`Huge::resize`], and `new_bytes` is more than `old_bytes`.
 unsafe fn grow(
     start: NonNull<u8>,
     [old_bytes, new_bytes]: [usize; 2],
@@ -355,6 +374,19 @@ unsafe fn grow(
 }
 
 impl Store {
+    /// What serves a request, or may be made to: one look, so that nothing comes in between which
+    /// is as long as the request.
+    fn find(&mut self, bytes: usize, align: usize) -> Option<Found> {
+        if let Some(start) = self.take(bytes, align) {
+            return Some(Found::Whole(start));
+        }
+        // What the system makes longer may move, to another OS page.
+        if align > os::page_bytes() {
+            return None;
+        }
+        self.pop_longest().map(Found::Shorter)
+    }
+
     /// The smallest kept range that serves, or a refused one. What is left over stays here.
     fn take(&mut self, bytes: usize, align: usize) -> Option<NonNull<u8>> {
         let fits =

@@ -188,6 +188,7 @@ pub(crate) unsafe fn unmap(memory: NonNull<u8>, bytes: usize) -> bool {
 /// # Safety
 ///
 /// As for [`linux::remap`].
+#[cfg(not(loom))]
 pub(crate) unsafe fn remap(
     memory: NonNull<u8>,
     old_bytes: usize,

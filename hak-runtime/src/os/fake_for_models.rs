@@ -40,6 +40,23 @@ pub(crate) unsafe fn unmap(_: NonNull<u8>, _: usize) -> bool {
     true
 }
 
+/// Moves the contents: a mapping of one execution is where it was in the next.
+///
+/// # Safety
+///
+/// The memory has `old_bytes`, fewer than `new_bytes`, and no one uses it any more.
+pub(crate) unsafe fn remap(
+    memory: NonNull<u8>,
+    old_bytes: usize,
+    new_bytes: usize,
+    may_move: bool,
+) -> Option<NonNull<u8>> {
+    let moved = if may_move { map(new_bytes) } else { None }?;
+    // SAFETY: both have that many bytes, and the new ones are nobody's yet.
+    unsafe { moved.copy_from_nonoverlapping(memory, old_bytes) };
+    Some(moved)
+}
+
 pub(crate) fn call_at_fork(
     _: unsafe extern "C" fn(),
     _: unsafe extern "C" fn(),
