@@ -166,8 +166,8 @@ impl Huge {
         }
     }
 
-    /// Memory of `bytes` from a shorter range that was kept; keeps it again when the system refuses,
-    /// or the account is at its limit.
+    /// Memory of `bytes` from a shorter range that was kept; keeps it again when the system
+    /// refuses, or the account is at its limit.
     fn make_longer(
         &self,
         range: Range,
