@@ -9,6 +9,9 @@
 //! 2. `low <= top <= high`; the blocks from `low` up to `top` are free and the bin's. All three
 //!    are null in a bin without a magazine: it is empty and full at once, so that both hit paths
 //!    end in their slow halves and there need be no test whether the thread was here before.
+//! 3. A bin with a magazine whose three are the same is *closed*: empty and full at once, too. Its
+//!    blocks stand from `low` on, and the magazine's head says how many there are, which is fewer
+//!    than it has slots (see `cache/closed.rs`).
 
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -156,6 +159,18 @@ impl<S> Bin<S> {
         Some(Magazine::of(NonNull::new(self.low.get())?))
     }
 
+    /// Closes a bin whose loaded magazine holds `count` blocks.
+    pub(crate) fn close(&self, magazine: NonNull<Magazine>, count: usize) {
+        self.load(magazine, 0, 0);
+        Magazine::set_count(magazine, count);
+    }
+
+    /// The loaded magazine of a closed bin, and how many blocks it holds.
+    pub(crate) fn closed(&self) -> Option<(NonNull<Magazine>, usize)> {
+        let closed = self.loaded().filter(|_| self.low.get() == self.high.get())?;
+        Some((closed, Magazine::count(closed)))
+    }
+
     /// Makes it a bin without a loaded magazine.
     pub(crate) fn forget(&self) {
         self.low.set(ptr::null_mut());
@@ -170,8 +185,11 @@ impl<S> Bin<S> {
     /// The bin has a magazine and is not used while the slice is.
     pub(crate) unsafe fn blocks(&self) -> &[*mut u8] {
         let (low, top) = (self.low.get(), self.top.get());
-        // SAFETY: both are in the loaded magazine, `low` first (rule 2).
-        let count = unsafe { top.offset_from_unsigned(low) };
+        let count = match self.closed() {
+            Some((_, count)) => count,
+            // SAFETY: both are in the loaded magazine, `low` first (rule 2).
+            None => unsafe { top.offset_from_unsigned(low) },
+        };
         // SAFETY: that many blocks stand there.
         unsafe { core::slice::from_raw_parts(low, count) }
     }

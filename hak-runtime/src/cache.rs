@@ -2,8 +2,9 @@
 //!
 //! What stands in front (a magazine's array, a list) and what waits behind it is the cache's type,
 //! so a layer that a spec leaves out has no code and no field. [`Slow`] is what all of them share;
-//! `magazines`, `lists` and `layered` say what each does.
+//! `magazines`, `lists` and `layered` say what each does, `closed` what bins do at first.
 
+mod closed;
 mod layered;
 mod lists;
 mod magazines;

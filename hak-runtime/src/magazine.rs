@@ -7,7 +7,8 @@ use crate::arena;
 /// Head of a magazine; its slots follow.
 #[repr(C)]
 pub struct Magazine {
-    /// For whoever stacks magazines (see `parcel`).
+    /// For whoever stacks magazines (see `parcel`). Of one that a closed bin has loaded: how many
+    /// blocks it holds.
     link: *mut u8,
 }
 
@@ -37,6 +38,18 @@ impl Magazine {
     pub(crate) unsafe fn drop(this: NonNull<Magazine>, slots: usize) {
         // SAFETY: by this function's contract.
         unsafe { arena::free(this.cast(), Self::bytes(slots)) };
+    }
+
+    /// How many blocks a closed bin's magazine holds.
+    pub(crate) fn count(this: NonNull<Magazine>) -> usize {
+        // SAFETY: magazines are alive while someone has them.
+        unsafe { this.as_ref() }.link.addr()
+    }
+
+    /// Sets what [`Magazine::count`] says.
+    pub(crate) fn set_count(mut this: NonNull<Magazine>, count: usize) {
+        // SAFETY: as above, and a bin's magazine is used by its thread only.
+        unsafe { this.as_mut() }.link = ptr::without_provenance_mut(count);
     }
 
     /// The first slot.

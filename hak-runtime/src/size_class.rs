@@ -7,6 +7,8 @@ use crate::superslab::UNIT_BYTES;
 const RECIPROCAL_SHIFT: u32 = 42;
 /// Brings a product's low bits to the top of a word.
 const DEPTH_SHIFT: u32 = u64::BITS - RECIPROCAL_SHIFT;
+/// Bytes that processors hand each other at a time.
+const LINE_BYTES: u32 = 64;
 /// Most units of a slab.
 const SLAB_UNITS_MAX: u32 = 16;
 
@@ -57,6 +59,12 @@ impl SizeClass {
         assert!(prewarm >= 1 && prewarm <= slots, "a prewarm fits the magazine");
         let reciprocal = (1u64 << RECIPROCAL_SHIFT).div_ceil(bytes as u64);
         SizeClass { bytes, slots, refill, prewarm, depot, units, blocks, reciprocal }
+    }
+
+    /// Whether neighbouring blocks have parts of one cache line: two threads that write them slow
+    /// each other down. Slabs start at lines.
+    pub(crate) fn shares_lines(&self) -> bool {
+        !self.bytes.is_multiple_of(LINE_BYTES)
     }
 
     /// The block that a byte of a slab belongs to, counted from the slab's start, and how far into

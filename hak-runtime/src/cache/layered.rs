@@ -22,14 +22,16 @@ impl<B: Bound> Front for Bin<Chains<B>> {
     const NO_SPARES: Chains<B> = Chains::NONE;
 
     fn alloc<D: Depots<Parcel = HalfChain>, L: Larges>(slow: &Slow<'_, Self, D, L>) -> *mut u8 {
-        let first_use = slow.front.loaded().is_none();
-        let Some(loaded) = slow.front.loaded().or_else(|| slow.equip()) else {
-            return slow.class.take_one();
-        };
-        // SAFETY: nothing is given for it.
-        match slow.spares.pop().or_else(|| unsafe { slow.take_parcel(None) }) {
-            Some(full) => slow.load_chain(loaded, full),
-            None => slow.fill_from_slabs(loaded, first_use),
+        if !slow.open() {
+            let first_use = slow.front.loaded().is_none();
+            let Some(loaded) = slow.front.loaded().or_else(|| slow.equip()) else {
+                return slow.class.take_one();
+            };
+            // SAFETY: nothing is given for it.
+            match slow.spares.pop().or_else(|| unsafe { slow.take_parcel(None) }) {
+                Some(full) => slow.load_chain(loaded, full),
+                None => slow.fill_from_slabs(loaded, first_use),
+            }
         }
         if slow.front.is_empty() {
             return ptr::null_mut();
@@ -42,6 +44,10 @@ impl<B: Bound> Front for Bin<Chains<B>> {
         slow: &Slow<'_, Self, D, L>,
         block: NonNull<u8>,
     ) {
+        // SAFETY: the block is ours.
+        if unsafe { slow.keep_apart(block) } {
+            return;
+        }
         if let Some(loaded) = slow.front.loaded() {
             slow.unload_half(loaded);
         } else if slow.equip().is_none() {

@@ -68,7 +68,7 @@ where
         if let Some(too_many) = slow.spares.put_empty(loaded) {
             slow.drop_magazine(too_many);
         }
-    } else {
+    } else if !slow.open() {
         let first_use = slow.front.loaded().is_none();
         let Some(loaded) = slow.front.loaded().or_else(|| slow.equip()) else {
             return slow.class.take_one();
@@ -92,6 +92,10 @@ unsafe fn dealloc<S: MagazineSpares, D, L: Larges>(
     Bin<S>: Front<Spares = S, Parcel = FullMagazine>,
     D: Depots<Parcel = FullMagazine>,
 {
+    // SAFETY: the block is ours.
+    if unsafe { slow.keep_apart(block) } {
+        return;
+    }
     if slow.make_room() {
         // SAFETY: there is room now, and the block is ours.
         unsafe { slow.front.push(block.as_ptr()) };

@@ -1,5 +1,6 @@
 //! What caches do at the edges: no magazine, no memory, no more to cache, the thread's end.
 
+mod closed;
 mod programs;
 mod subject;
 
@@ -12,6 +13,8 @@ use crate::superslab::UNIT_BYTES;
 use crate::{Adaptive, AtMost, Bin, Chains, List, Magazines, Want};
 use subject::{Allocator, Hit};
 
+/// Class 0 of the subject: 64 blocks in a magazine, prewarm 8, refill 16, 4096 in a slab.
+const OF_16: Layout = Layout::new::<[u8; 16]>();
 /// Class 1 of the subject: 8 blocks in a magazine, prewarm 4, refill 8, 1 magazine in the depot.
 const OF_256: Layout = Layout::new::<[u8; 256]>();
 const MAGAZINE_BYTES: usize = 8 * 256;
@@ -99,7 +102,6 @@ fn at_the_cache_limit_one_magazine_will_do() {
 /// The arena is everyone's, so others may put an object back in between: then it is tried again.
 #[test]
 fn without_memory_for_a_magazine_nothing_is_charged() {
-    const OF_16: Layout = Layout::new::<[u8; 16]>();
     let object_bytes = 8 + 64 * size_of::<*mut u8>();
     let allocator = Allocator::<Bin>::new(Terms::DEFAULT);
     let held = allocator.heap.classes[0].take_one();

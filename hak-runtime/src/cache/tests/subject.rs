@@ -85,6 +85,11 @@ impl<F: Hit> Allocator<F> {
         Allocator { heap: Box::leak(Box::new(heap)), cache: Box::leak(Box::new(Cache::new())) }
     }
 
+    /// The same allocator, with another thread's cache.
+    pub(super) fn elsewhere(self) -> Self {
+        Allocator { cache: Box::leak(Box::new(Cache::new())), ..self }
+    }
+
     pub(super) fn alloc(self, layout: Layout, want: Want) -> *mut u8 {
         let Some(place) = place(layout, Self::WORDS) else {
             return self.heap.alloc_large(layout.size(), layout.align(), want);
