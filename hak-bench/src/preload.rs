@@ -23,7 +23,7 @@ use hak_bench_kernels::{Group, Listed};
 use crate::choice::{USUAL, chosen};
 use crate::failure::Failure;
 use crate::options;
-use crate::peers::{PEERS, Versions};
+use crate::peers::Versions;
 use crate::results::{Reached, Results};
 use crate::rounds::Task;
 use crate::session::{self, Session};
@@ -32,6 +32,9 @@ use crate::terminal::{self, Room};
 use inputs::Inputs;
 use libraries::Library;
 use programs::{PROGRAMS, Program};
+
+/// What stands for hak in every line: one library for whatever is started with it.
+const OWN: &str = USUAL;
 
 /// The folder of all that is made here, in that of the bench.
 const FOLDER: &str = "preload";
@@ -61,7 +64,7 @@ pub(crate) fn run(asked: &options::Run) -> Result<Results, Failure> {
     asked.check_control(libraries.iter().map(Library::name))?;
     let folder = bench_folder(FOLDER)?;
     let program = kernels::compile(&folder)?;
-    let tasks = tasks(&asked.kernels, &kernels::list(&program)?, &libraries, &folder)?;
+    let tasks = tasks(&asked.kernels, &kernels::list(&program)?, &folder)?;
     let versions = Versions::read()?;
     let loaded = libraries::ready(&libraries, &folder, &program)?;
     let mut peers = Vec::new();
@@ -78,12 +81,7 @@ pub(crate) fn run(asked: &options::Run) -> Result<Results, Failure> {
 }
 
 /// The kernels in C, then the tools, of which only those that are asked for have to be there.
-fn tasks(
-    names: &[String],
-    kernels: &[Listed],
-    libraries: &[Library],
-    folder: &Path,
-) -> Result<Vec<Task>, Failure> {
+fn tasks(names: &[String], kernels: &[Listed], folder: &Path) -> Result<Vec<Task>, Failure> {
     let mut all = kernels.to_vec();
     all.extend(PROGRAMS.iter().map(Program::listed));
     let asked = if names.is_empty() { all } else { chosen(names, &all)? };
@@ -91,30 +89,19 @@ fn tasks(
     if asked.iter().any(|kernel| kernel.group == Group::Program) {
         inputs.write()?;
     }
-    let task = |kernel: Listed| {
-        let program = PROGRAMS.iter().find(|program| program.name == kernel.name);
-        let meant = program.map_or_else(|| own_of_kernel(&kernel.name), |program| program.own);
-        let is_there = libraries.iter().any(|library| library.name() == meant);
-        let own = if is_there { meant } else { USUAL }.to_owned();
-        match program {
-            Some(program) => program.task(&inputs, own),
-            None => {
-                let arguments = vec![kernel.name.clone()];
-                Ok(Task { kernel, arguments, watched: true, own })
-            }
+    let task = |kernel: Listed| match PROGRAMS.iter().find(|program| program.name == kernel.name) {
+        Some(program) => program.task(&inputs),
+        None => {
+            let arguments = vec![kernel.name.clone()];
+            Ok(Task { kernel, arguments, watched: true, own: OWN.to_owned() })
         }
     };
     asked.into_iter().map(task).collect()
 }
 
-/// That of the kernel in Rust.
-fn own_of_kernel(name: &str) -> &'static str {
-    PEERS.iter().find(|peer| peer.meant_for.contains(&name)).map_or(USUAL, |peer| peer.name)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{kernels, libraries, tasks};
+    use super::kernels;
     use crate::results::Sample;
     use crate::rounds::{self, Plan, Taken, Task};
     use crate::subjects::{Subject, owned};
@@ -170,20 +157,5 @@ mod tests {
         // For each of four operations.
         assert!(nanoseconds > 0.05 * 1e9 / 4.0);
         assert!(peak_resident_bytes > 20_000_000);
-    }
-
-    #[test]
-    fn a_kernel_in_c_runs_on_the_spec_of_that_in_rust() {
-        let folder = tempfile::tempdir().unwrap();
-        let kernels = kernels::list(&kernels::compile(folder.path()).unwrap()).unwrap();
-        let own = |peers: &[&str], name: &str| {
-            let peers: Vec<_> = peers.iter().map(|&peer| peer.to_owned()).collect();
-            let libraries = libraries::chosen(&peers).unwrap();
-            let asked = [name.to_owned()];
-            tasks(&asked, &kernels, &libraries, folder.path()).unwrap().remove(0).own
-        };
-        assert_eq!(own(&[], "random-mixed"), "hak-batch");
-        assert_eq!(own(&[], "larson"), "hak-parallel");
-        assert_eq!(own(&["system", "hak-general"], "larson"), "hak-general");
     }
 }

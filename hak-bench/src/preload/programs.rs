@@ -9,6 +9,7 @@ use std::process::Command;
 use hak_bench_kernels::{Group, Listed};
 use object::read::elf::ProgramHeader;
 
+use super::OWN;
 use super::inputs::{self, Inputs};
 use crate::children;
 use crate::failure::Failure;
@@ -30,12 +31,7 @@ pub(super) struct Program {
     operations: u64,
     /// Where `INPUTS` stands for the folder of the inputs.
     arguments: &'static [&'static str],
-    /// The hak peer whose spec is meant for it.
-    pub(super) own: &'static str,
 }
-
-const BATCH: &str = "hak-batch";
-const GENERAL: &str = "hak-general";
 
 /// In the order of the tables.
 pub(super) static PROGRAMS: [Program; 9] = [
@@ -48,7 +44,6 @@ pub(super) static PROGRAMS: [Program; 9] = [
         operation: "line",
         operations: inputs::LINES,
         arguments: &["--parallel=2", "--buffer-size=256M", "--key=3", "INPUTS/lines.txt"],
-        own: BATCH,
     },
     Program {
         name: "sqlite3",
@@ -60,7 +55,6 @@ pub(super) static PROGRAMS: [Program; 9] = [
         operation: "row",
         operations: inputs::ROWS,
         arguments: &[":memory:", ".read INPUTS/rows.sql"],
-        own: BATCH,
     },
     Program {
         name: "python3",
@@ -72,7 +66,6 @@ pub(super) static PROGRAMS: [Program; 9] = [
         operation: "record",
         operations: inputs::RECORDS,
         arguments: &["INPUTS/records.py", "INPUTS/records.json"],
-        own: BATCH,
     },
     Program {
         name: "perl",
@@ -84,7 +77,6 @@ pub(super) static PROGRAMS: [Program; 9] = [
         operation: "line",
         operations: inputs::FEWER_LINES,
         arguments: &["INPUTS/words.pl", "INPUTS/fewer-lines.txt"],
-        own: BATCH,
     },
     Program {
         name: "awk",
@@ -95,7 +87,6 @@ pub(super) static PROGRAMS: [Program; 9] = [
         operation: "line",
         operations: inputs::FEWER_LINES,
         arguments: &["-f", "INPUTS/words.awk", "INPUTS/fewer-lines.txt"],
-        own: BATCH,
     },
     Program {
         name: "git",
@@ -119,7 +110,6 @@ pub(super) static PROGRAMS: [Program; 9] = [
             "--no-reuse-object",
             "--stdout",
         ],
-        own: BATCH,
     },
     Program {
         name: "gcc",
@@ -130,7 +120,6 @@ pub(super) static PROGRAMS: [Program; 9] = [
         operation: "function",
         operations: inputs::FUNCTIONS,
         arguments: &["-O1", "-S", "-w", "-o", "-", "INPUTS/functions.c"],
-        own: BATCH,
     },
     Program {
         name: "xz",
@@ -147,7 +136,6 @@ pub(super) static PROGRAMS: [Program; 9] = [
             "--stdout",
             "INPUTS/fewer-lines.txt",
         ],
-        own: GENERAL,
     },
     Program {
         name: "zstd",
@@ -158,7 +146,6 @@ pub(super) static PROGRAMS: [Program; 9] = [
         operation: "line",
         operations: inputs::LINES,
         arguments: &["-q", "-6", "-T2", "--stdout", "INPUTS/lines.txt"],
-        own: GENERAL,
     },
 ];
 
@@ -175,7 +162,7 @@ impl Program {
     }
 
     /// How it is run, with its version in what is told of it.
-    pub(super) fn task(&self, inputs: &Inputs, own: String) -> Result<Task, Failure> {
+    pub(super) fn task(&self, inputs: &Inputs) -> Result<Task, Failure> {
         let path = self.find(&env::var_os("PATH").unwrap_or_default())?;
         if self.name == "git" {
             inputs.repository(&path)?;
@@ -185,7 +172,12 @@ impl Program {
         arguments.push(path.display().to_string());
         arguments.extend(self.arguments.iter().map(|word| inputs.filled(word)));
         // What a reader of the process's memory sees is that of who starts the program.
-        Ok(Task { kernel: Listed { about, ..self.listed() }, arguments, watched: false, own })
+        Ok(Task {
+            kernel: Listed { about, ..self.listed() },
+            arguments,
+            watched: false,
+            own: OWN.to_owned(),
+        })
     }
 
     /// The first that a library can be preloaded for: a script that starts it is another program.
