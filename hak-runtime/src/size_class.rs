@@ -61,10 +61,9 @@ impl SizeClass {
         SizeClass { bytes, slots, refill, prewarm, depot, units, blocks, reciprocal }
     }
 
-    /// Whether neighbouring blocks have parts of one cache line: two threads that write them slow
-    /// each other down. Slabs start at lines.
+    /// Whether several blocks lie in one cache line: threads that write them slow each other down.
     pub(crate) fn shares_lines(&self) -> bool {
-        !self.bytes.is_multiple_of(LINE_BYTES)
+        self.bytes < LINE_BYTES
     }
 
     /// The block that a byte of a slab belongs to, counted from the slab's start, and how far into

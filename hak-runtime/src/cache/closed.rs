@@ -2,7 +2,7 @@
 //!
 //! Another thread made these blocks, and may go on writing their neighbours. If this thread were
 //! given them again, it would write the same cache lines (false sharing), and each write takes the
-//! line from the other thread. So where blocks share lines the first ones are kept apart, and go
+//! line from the other thread. So where several lie in a line the first ones are kept apart, and go
 //! back to their slabs when the thread first allocates; by then it has others.
 //!
 //! A thread that frees as many as its magazine holds is not about to use them: the bin opens, and
@@ -20,8 +20,8 @@ impl<S, D: Depots, L: Larges> Slow<'_, Bin<S>, D, L>
 where
     Bin<S>: Front<Parcel = D::Parcel>,
 {
-    /// Keeps a block apart if this thread has allocated none of the class, and its blocks share
-    /// lines; false, and nothing is done, if not.
+    /// Keeps a block apart if this thread has allocated none of the class, and several lie in a
+    /// line; false, and nothing is done, if not.
     ///
     /// # Safety
     ///
