@@ -29,7 +29,7 @@ pub struct Bin<S = OneSpare> {
     top: Cell<*mut *mut u8>,
     /// First slot of the loaded magazine.
     low: Cell<*mut *mut u8>,
-    /// One past its last slot.
+    /// One past its last slot; of a closed bin its first (rule 3).
     high: Cell<*mut *mut u8>,
     behind: PhantomData<S>,
 }

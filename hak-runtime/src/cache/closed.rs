@@ -3,7 +3,8 @@
 //! Another thread made these blocks, and may go on writing their neighbours. If this thread were
 //! given them again, it would write the same cache lines (false sharing), and each write takes the
 //! line from the other thread. So where several lie in a line the first ones are kept apart, and go
-//! back to their slabs when the thread first allocates; by then it has others.
+//! back to their slabs when the thread first allocates, which gets others. There they serve whoever
+//! refills next: this thread, too, if it then makes more than it was given at first.
 //!
 //! A thread that frees as many as its magazine holds is not about to use them: the bin opens, and
 //! is as any other. A bin that was emptied for good measure (a flush) begins anew.

@@ -78,7 +78,7 @@ where
             return ptr::null_mut();
         }
     }
-    // SAFETY: not empty: a full magazine was loaded, or something was filled in.
+    // SAFETY: not empty: a full magazine was loaded, something was filled in, or was there before.
     unsafe { slow.front.pop() }
 }
 
