@@ -48,8 +48,9 @@ where
         true
     }
 
-    /// Opens a bin if it is closed, for the thread's first alloc: with blocks from slabs, and those
-    /// that it held back in theirs. In this order, or slabs would hand the same out again.
+    /// Opens a bin, for the thread's first alloc: it gets blocks from slabs, and those that it kept
+    /// apart go back to theirs. In this order, or slabs would hand the same out again. False, and
+    /// nothing is done, if it is not closed; else it is not empty afterwards.
     pub(super) fn open(&self) -> bool {
         let Some((closed, count)) = self.front.closed() else { return false };
         let slots = self.slots() as usize;
